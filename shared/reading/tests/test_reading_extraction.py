@@ -110,7 +110,10 @@ def test_a_heading_inside_a_box_ends_with_the_box() -> None:
     document = page(
         f"<section><div><h2>Water</h2></div><div class=box><h3>Ice</h3><p>{FIRST}</p></div><p>{SECOND}</p></section>"
     )
-    assert [passage.heading for passage in document.passages] == ["Ice", "Water"]
+    assert [(passage.heading, passage.text) for passage in document.passages] == [
+        ("Water", SECOND),
+        ("Ice", FIRST),
+    ]
 
 
 def test_code_between_paragraphs_separates_passages() -> None:
@@ -136,6 +139,10 @@ LEAD = "To grind the beans on a rainy day:"
             "<table><thead><tr><th>Bean<th>Size</thead><tr><td>Kenya<td>4<tr><td>Peru<td></table>",
             "|\tBean\tSize\n|\tKenya\t4\n|\tPeru\t",
         ),
+        (
+            "<table><tr><th>Bean<th>Size</tr><tr><td colspan=2>Kenya</td></tr></table>",
+            "|\tBean\tSize\n|\tKenya\t",
+        ),
     ],
 )
 def test_what_a_sentence_leads_up_to_is_kept_with_it_and_whole(structure: str, lines: str) -> None:
@@ -153,8 +160,7 @@ def test_what_a_sentence_leads_up_to_is_kept_with_it_and_whole(structure: str, l
         "<pre>" + "grind" * 41 + "</pre>",
         "<pre> </pre>",
         "<table><tr><td>Kenya</td><td>4</td></tr></table>",
-        "<table><tr><th>Bean</th><th>Size</th></tr><tr><td colspan=2>Kenya</td></tr></table>",
-        "<table><tr><th>Bean</th><th>Size</th></tr><tr><td><pre>x</pre></td><td>4</td></tr></table>",
+        "<table><tr><th>Bean</th><th>Size</th></tr><tr><td><pre>x\ny</pre></td><td>4</td></tr></table>",
         "<table>" + "<tr><th>Bean</th><td>4</td></tr>" * 21 + "</table>",
     ],
 )

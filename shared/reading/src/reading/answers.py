@@ -6,7 +6,6 @@ from datetime import date
 from typing import Final
 
 from documents.json_form import encode_section
-
 from reading.document import ExtractedDocument
 from reading.feeds import FeedEntry
 

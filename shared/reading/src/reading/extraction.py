@@ -1,12 +1,12 @@
-"""Extracts an `ExtractedDocument` from the bytes of one file: prose passages under their headings. Pure and CPU-bound.
+"""Extracts an `ExtractedDocument` from the bytes of one file: its sections, and passages of prose. Pure and CPU-bound.
 
-It drops what readers would not see, navigation and lists of links. Code and tables stay only after a sentence that ends in
-a colon. Markdown is rendered to HTML first, so that one set of rules covers all formats.
+It drops what readers would not see, navigation and lists of links. Markdown and the other markups are rendered to HTML
+first, so that one set of rules covers all formats.
 """
 
 import codecs
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from types import ModuleType
@@ -15,8 +15,8 @@ from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
-from reading import asciidoc, boilerplate, restructured_text
-from reading.blocks import TextBlock, blocks_of
+from documents.blocks import Block, Paragraph
+from reading import asciidoc, restructured_text
 from reading.cleaning import flags_of, one_line, remove_invisible
 from reading.document import DocumentPassage, ExtractedDocument
 from reading.facts import (
@@ -35,12 +35,10 @@ from reading.formats import (
     RESTRUCTURED_SUFFIXES,
     UnreadableFileError,
 )
-from reading.html.page import read_page
-from reading.ranking.definitions import NAME_LINE
-from reading.section_builder import sections_of_flat
+from reading.html.page import HtmlPage, read_page
+from reading.passages import ends_sentence, passages_of, quality_of
+from reading.section_builder import Heading, sections_of_flat
 
-PASSAGE_CHARACTERS = 700
-MIN_WORDS = 6
 # Places in a text file that can only be one markup; a single one may be chance.
 SIGNS_OF_MARKUP = 2
 MAX_TITLE = 200
@@ -51,19 +49,9 @@ MAX_PARAGRAPH = 20_000
 # A Markdown paragraph with more brackets than this lists links: a few, plus one per so many characters.
 FEW_BRACKETS = 10
 CHARACTERS_A_BRACKET = 40
-# A page of short items reports or enumerates; it does not explain.
-LISTING_ITEMS = 8
-LISTING_SHARE = 0.75
-LISTING_QUALITY = 0.2
-# Lists of options with one line each are reference; explanations are better sources.
-REFERENCE_DISCOUNT = 0.4
-
-_TEXT_KINDS = frozenset({"paragraph", "item", "definition", "list"})
-_STRUCTURES = frozenset({"list", "listing", "table"})
 
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
 _UNDERLINED = re.compile(r"(?m)^\w.{2,78}\n([=\-~^])\1{2,}$")
-_SENTENCE_END = re.compile(r"[.!?:…。！？][\"'”’)\]]*$")  # noqa: RUF001 - full-width marks end sentences as well
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
 # The encodings of the Encoding Standard, by Python's names. Some others of Python's take quadratic time to decode.
@@ -149,31 +137,22 @@ def extract(path: str, content: bytes, charset: str | None = None) -> ExtractedD
         return _extract_pdf(content)
     text = _decode(content, declared_inside=suffix in HTML_SUFFIXES, told=charset)
     facts = DocumentFacts()
+    html = None
     if suffix in HTML_SUFFIXES:
         root = _parse(text)
-        facts = facts_of_page(root)
-        blocks = list(blocks_of(root))
-        page = read_page(root, path, facts.title)
-    elif suffix in MARKDOWN_SUFFIXES:
+        return _document(facts := facts_of_page(root), read_page(root, path, facts.title))
+    if suffix in MARKDOWN_SUFFIXES:
         facts, body = split_front_matter(text)
-        root = _parse(f"<html><body>{_markdown.render(body)}</body></html>")
-        blocks = list(blocks_of(root))
-        page = read_page(root, path, facts.title)
+        html = f"<html><body>{_markdown.render(body)}</body></html>"
     elif (markup := _markup(suffix, text)) is not None:
         html, fields = markup.to_html(text)
         facts = facts_of_entries(fields)
-        root = _parse(html)
-        blocks = list(blocks_of(root))
-        page = read_page(root, path, facts.title)
-    else:
-        blocks = list(_text_blocks(text))
-        page = None
-    if facts.published_on is None and suffix not in HTML_SUFFIXES:
+    if facts.published_on is None:
         facts = replace(facts, published_on=find_stated_date(text))
-    document = _document(facts, blocks)
-    if page is None:
-        return replace(document, sections=sections_of_flat(blocks, document.title))
-    return replace(document, sections=page.sections, toc=page.toc, index_terms=page.index_terms)
+    title = one_line(facts.title or "")
+    if html is not None:
+        return _document(facts, read_page(_parse(html), path, title))
+    return _document(facts, HtmlPage(sections_of_flat(_read_text(text), title)))
 
 
 def _extract_pdf(content: bytes) -> ExtractedDocument:
@@ -183,10 +162,9 @@ def _extract_pdf(content: bytes) -> ExtractedDocument:
     facts, lines = pdf.read_pdf(content)
     told = find_stated_date("\n".join(line.text for line in lines))
     # A date in the text goes first; the file's own may be that of a conversion.
-    facts = replace(facts, title=facts.title or pdf.title_of(lines), published_on=told or facts.published_on)
-    blocks = pdf.blocks_of(lines)
-    document = _document(facts, blocks)
-    return replace(document, sections=sections_of_flat(blocks, document.title))
+    facts = replace(facts, published_on=told or facts.published_on)
+    title = one_line(facts.title or pdf.title_of(lines) or "")
+    return _document(facts, HtmlPage(sections_of_flat(pdf.blocks_of(lines), title)))
 
 
 def _markup(suffix: str, text: str) -> ModuleType | None:
@@ -202,20 +180,22 @@ def _markup(suffix: str, text: str) -> ModuleType | None:
     return likely if found >= SIGNS_OF_MARKUP else None
 
 
-def _document(facts: DocumentFacts, blocks: list[TextBlock]) -> ExtractedDocument:
-    first_heading = next((block.text for block in blocks if block.kind == "heading"), None)
-    title = one_line(facts.title or first_heading or "")[:MAX_TITLE]
-    passages = tuple(_passages(blocks, title))
+def _document(facts: DocumentFacts, page: HtmlPage) -> ExtractedDocument:
+    sections = replace(page.sections, title=page.sections.title[:MAX_TITLE])
+    passages = passages_of(sections)
     return ExtractedDocument(
         # Never the file's name: readers of an article see the title, and file names are the operator's own.
-        title=title or _opening(passages),
+        title=sections.title or _opening(passages),
         passages=passages,
         url=facts.url,
         licence=licence_text(facts.licence),
         published_on=facts.published_on,
-        quality=_quality(blocks),
+        quality=quality_of(sections, page.link_lists),
         author=facts.author,
         robots=facts.robots,
+        sections=sections,
+        toc=page.toc,
+        index_terms=page.index_terms,
     )
 
 
@@ -226,89 +206,6 @@ def _opening(passages: Sequence[DocumentPassage]) -> str:
     if len(line) <= OPENING_CHARACTERS:
         return line
     return line[:OPENING_CHARACTERS].rpartition(" ")[0].rstrip(" ,;:–—-") + " …"  # noqa: RUF001 - a dash to cut off
-
-
-def _passages(blocks: Iterable[TextBlock], title: str) -> Iterator[DocumentPassage]:
-    paragraphs: list[str] = []
-    heading: str | None = None
-    for block in blocks:
-        introduced = _is_introduced(block, paragraphs) and block.heading == heading
-        prose = introduced or _is_prose(block) or _is_name_line(block, title)
-        # A suspect paragraph gets a passage of its own, so that its flag does not cover its neighbours.
-        suspect = prose and any(flags_of(text) for text in (block.text, *paragraphs[-1:]))
-        full = sum(map(len, paragraphs)) >= PASSAGE_CHARACTERS and not introduced
-        if paragraphs and (not prose or full or suspect or block.heading != heading):
-            yield _passage(heading, paragraphs, title)
-            paragraphs = []
-        if prose:
-            heading = block.heading
-            paragraphs.append(block.text)
-    if paragraphs:
-        yield _passage(heading, paragraphs, title)
-
-
-def _is_introduced(block: TextBlock, paragraphs: Sequence[str]) -> bool:
-    """Return whether the sentence before a structure announces it: "To install it:", then the commands."""
-    return block.kind in _STRUCTURES and bool(paragraphs) and paragraphs[-1].endswith(":")
-
-
-def _passage(heading: str | None, paragraphs: list[str], title: str) -> DocumentPassage:
-    text = "\n\n".join(paragraphs)
-    shown = heading[:MAX_TITLE] if heading and heading != title else None
-    return DocumentPassage(heading=shown, text=text, flags=flags_of(text))
-
-
-def _is_prose(block: TextBlock) -> bool:
-    if block.kind == "list":
-        return _is_list_of_sentences(block)
-    return (
-        block.kind in _TEXT_KINDS
-        and len(block.text) <= MAX_PARAGRAPH
-        and len(block.text.split()) >= MIN_WORDS
-        and block.linked * 2 < len(block.text)
-        and bool(_SENTENCE_END.search(block.text))
-        and not boilerplate.is_notice(block.text)
-        and _reads_as_sentences(block.text)
-    )
-
-
-def _is_name_line(block: TextBlock, title: str) -> bool:
-    """Return whether the block is the name line of a manual page."""
-    line = NAME_LINE.fullmatch(block.text) if block.kind == "paragraph" else None
-    if line is None:
-        return False
-    return (block.heading or "").casefold() == "name" or line["names"].casefold() in title.casefold()
-
-
-def _is_list_of_sentences(block: TextBlock) -> bool:
-    items = [line.partition("\t")[2] for line in block.text.split("\n")]
-    return (
-        all(len(item.split()) >= MIN_WORDS and _SENTENCE_END.search(item) for item in items)
-        and len(block.text) <= MAX_PARAGRAPH
-        and block.linked * 2 < len(block.text)
-        and _reads_as_sentences(" ".join(items))
-    )
-
-
-def _reads_as_sentences(text: str) -> bool:
-    """Return whether less than half of the words are capitalised, unlike in names, titles and references."""
-    letters = [word[0] for word in text.split() if word[0].isalpha()]
-    return sum(map(str.isupper, letters)) * 2 <= len(letters)
-
-
-def _quality(blocks: list[TextBlock]) -> float:
-    """Return 1 for prose, less for a high share of links, and `LISTING_QUALITY` for pages that only enumerate."""
-    text = [block for block in blocks if block.kind in _TEXT_KINDS or block.kind == "links"]
-    total = sum(len(block.text) for block in text)
-    if not total:
-        return 0.0
-    linked = sum(block.linked for block in text) / total
-    items = [block for block in text if block.kind in {"item", "list"}]
-    listed = sum(len(block.text) for block in items) / total
-    if sum(block.text.count("\n") + 1 for block in items) >= LISTING_ITEMS and listed >= LISTING_SHARE:
-        return LISTING_QUALITY
-    defined = sum(len(block.text) for block in text if block.kind == "definition") / total
-    return round(max(0.05, 1.0 - 1.2 * max(0.0, linked - 0.1) - REFERENCE_DISCOUNT * defined), 3)
 
 
 def _decode(content: bytes, *, declared_inside: bool, told: str | None = None) -> str:
@@ -346,10 +243,10 @@ def _parse(text: str) -> etree._Element:
     return root
 
 
-def _text_blocks(text: str) -> Iterator[TextBlock]:
+def _read_text(text: str) -> Iterator[Heading | Block]:
     """Split plain text into paragraphs at blank lines; a first paragraph of one short line is the title."""
     paragraphs = [one_line(paragraph) for paragraph in re.split(r"\n\s*\n", text) if paragraph.strip()]
-    if paragraphs and len(paragraphs[0]) <= MAX_TITLE // 2 and not _SENTENCE_END.search(paragraphs[0]):
-        yield TextBlock("heading", paragraphs.pop(0))
+    if paragraphs and len(paragraphs[0]) <= MAX_TITLE // 2 and not ends_sentence(paragraphs[0]):
+        yield Heading(paragraphs.pop(0))
     for paragraph in paragraphs:
-        yield TextBlock("paragraph", paragraph)
+        yield Paragraph(paragraph, (), flags_of(paragraph))

@@ -99,7 +99,7 @@ _SITE: Final = re.compile(
     re.IGNORECASE,
 )
 _NUMBER: Final = re.compile(
-    r"(?:(?:Chapter|Appendix|Part|Section) [\dA-Z]{1,4}[.:]|(?:[A-Z]\.)?(?:\d{1,3}\.)+) +"
+    r"(?:(?:Chapter|Appendix|Part|Section) [\dA-Z]{1,4}(?:[.:]| +[-–—])|(?:[A-Z]\.)?(?:\d{1,3}\.)+) +"  # noqa: RUF001 - dashes
     r"|(?:\d{1,3}\.)+\d{1,3} +(?=[A-Z])"
 )
 _PERMALINK: Final = " #¶§"
@@ -152,6 +152,7 @@ def facts_of_page(root: "etree._Element") -> DocumentFacts:
         title=_page_title(
             _text(title) if title is not None else "",
             [_text(heading) for heading in root.iter("h1")],
+            next((_text(heading) for heading in root.iter("h1", "h2", "h3", "h4")), ""),
             meta.get("og:site_name") or meta.get("application-name") or "",
         ),
         url=web_address(links.get("canonical")) or web_address(meta.get("og:url")),
@@ -261,8 +262,12 @@ def strip_section_number(title: str) -> str:
     return title[match.end() :] if (match := _NUMBER.match(title)) and match.end() < len(title) else title
 
 
-def _page_title(title: str, headings: list[str], site: str) -> str | None:
-    """Return the page's title without the name of its site."""
+def _page_title(title: str, headings: list[str], first: str, site: str) -> str | None:
+    """Return the page's title without the name of its site. `first` is the first heading of any level."""
+    # makeinfo puts the manual in brackets behind the title.
+    node = title.partition(" (")[0] if title.endswith(")") else ""
+    if node and _plain(first).endswith(_plain(node)) and _plain(node):
+        return strip_section_number(node)
     parts = [part for part in _SEPARATOR.split(title) if part]
     for heading in headings:
         # Some sites repeat their own name in a first-level heading above the page's title.

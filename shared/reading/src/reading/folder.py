@@ -10,6 +10,8 @@ from reading.formats import SUFFIXES, UnreadableFileError, max_bytes
 from reading.licences import licence_name
 
 MAX_PATH_BYTES = 1_000
+_COPIES = "_sources"
+"""Where Sphinx keeps the source of each page: the same text again."""
 _LICENCE_STEMS = frozenset({"license", "licence", "copying"})
 
 
@@ -29,7 +31,7 @@ class FolderUnavailableError(Exception):
 def scan(folder: Path) -> Iterator[FileStat]:
     """Yield every file with a known document suffix below the folder, in path order.
 
-    Skips hidden files and folders, and links that lead out of the folder.
+    Skips hidden files and folders, copies of pages' sources, and links that lead out of the folder.
 
     Raises:
         FolderUnavailableError: the folder is missing or may not be listed.
@@ -42,7 +44,7 @@ def scan(folder: Path) -> Iterator[FileStat]:
             f"the corpus folder {folder} cannot be read: {error.strerror}"
         ) from error
     for parent, folders, files in os.walk(root, followlinks=False):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name != _COPIES)
         for name in sorted(files):
             state = _state(root, os.path.join(parent, name))  # noqa: PTH118 - os.walk speaks in strings
             if state is not None:

@@ -14,10 +14,10 @@ from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
-from documents.json_form import decode_section
 from pydantic import TypeAdapter
 from pydantic_core import from_json
 
+from documents.json_form import decode_section
 from reading.answers import READY, SIZE_BYTES, ReaderAnswer
 from reading.document import ExtractedDocument
 from reading.feeds import FeedEntry

@@ -4,16 +4,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from documents.blocks import Block, Gap, ItemList, Listing, ListItem, Paragraph
+from documents.blocks import Block, Listing
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
-
-from reading.blocks import TextBlock
-from reading.cleaning import flags_of
 
 MAX_DEPTH: Final = 16
 """Sections within sections; a deeper one becomes the sibling of the deepest."""
+_SITE_HEADINGS: Final = 3
+"""Headings at the top of a page in which its title is looked for."""
 MAX_ANCHORS: Final = 200
 """Anchors that one section keeps."""
+
+
+ADMONITIONS: Final = frozenset("note notes tip tips warning caution important hint example examples".split())  # noqa: SIM905
+"""Headings that name a box and no subject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading between the blocks of a text that is no tree."""
+
+    text: str
+    level: int = 1
 
 
 @dataclass(slots=True)
@@ -62,10 +73,6 @@ class SectionBuilder:
         """The title of the innermost section."""
         return self._open[-1].title
 
-    @property
-    def is_skipped(self) -> bool:
-        return any(section.is_skipped for section in self._open)
-
     def open(
         self,
         title: str,
@@ -95,7 +102,20 @@ class SectionBuilder:
         self._open[-1].anchors += anchors
 
     def add_name(self, name: str) -> None:
-        self._open[-1].names.append(name)
+        if name != self._open[-1].title:
+            self._open[-1].names.append(name)
+
+    def add_signature(self, name: str, line: str) -> bool:
+        """Add another signature to an entry that has nothing but signatures so far; return whether it is one."""
+        section = self._open[-1]
+        if section.level < ENTRY_LEVEL or section.children or len(section.blocks) > 1:
+            return False
+        before = section.blocks[0] if section.blocks else Listing((section.title,))
+        if not isinstance(before, Listing):
+            return False
+        section.blocks = [Listing((*before.lines, line))]
+        self.add_name(name)
+        return True
 
     def end(self, scope: object) -> None:
         """Close the sections that cover the element and no more."""
@@ -114,18 +134,22 @@ class SectionBuilder:
         return section
 
     def finish(self, title: str) -> Section:
-        """Close all, and return the page; a first section with the page's own title is merged into it."""
+        """Close all, and return the page; a first section with the page's own title is merged into it.
+
+        A page without a title has that of its first section.
+        """
         while len(self._open) > 1:
             self._close()
         page = self._open[0]
-        page.title = title
+        page.title = title or (page.children[0].title if page.children else "")
         return _merged(page.closed())
 
 
 def _merged(page: Section) -> Section:
-    first = page.children[0] if page.children else None
-    # Generators repeat the page's title in its first heading, and some in the first section below that.
-    while first is not None and _is_same_title(first.title, page.title):
+    # Generators repeat the page's title in its first heading, and some in the first section below that; above it may
+    # stand the name of the site.
+    while _is_repeated(page):
+        first = page.children[0]
         anchors = _anchors((page, first))
         page = Section(
             title=page.title,
@@ -136,8 +160,21 @@ def _merged(page: Section) -> Section:
             names=(*page.names, *first.names),
             anchors=anchors[1:],
         )
-        first = page.children[0] if page.children else None
     return page
+
+
+def _is_repeated(page: Section) -> bool:
+    """Return whether the first section has the page's title, or holds only another one that has it."""
+    section = page
+    for _ in range(_SITE_HEADINGS):
+        if not section.children:
+            return False
+        section = section.children[0]
+        if _is_same_title(section.title, page.title):
+            return True
+        if section.blocks:
+            return False
+    return False
 
 
 def _anchors(sections: Sequence[Section]) -> tuple[str, ...]:
@@ -146,37 +183,19 @@ def _anchors(sections: Sequence[Section]) -> tuple[str, ...]:
 
 
 def _is_same_title(one: str, other: str) -> bool:
-    return _plain(one) == _plain(other) != ""
+    return _plain(one).removesuffix("manualpage") == _plain(other).removesuffix("manualpage") != ""
 
 
 def _plain(title: str) -> str:
     return "".join(filter(str.isalnum, title.casefold()))
 
 
-def sections_of_flat(blocks: Iterable[TextBlock], title: str) -> Section:
-    """Return the tree of blocks that know no levels: each heading is a section of the page."""
+def sections_of_flat(parts: Iterable[Heading | Block], title: str) -> Section:
+    """Return the tree of headings and blocks in reading order."""
     builder = SectionBuilder()
-    for block in blocks:
-        if block.kind == "heading":
-            builder.open(block.text, 1)
-        elif (made := _block(block)) is not None:
-            builder.add(made)
+    for part in parts:
+        if isinstance(part, Heading):
+            builder.open(part.text, part.level)
+        else:
+            builder.add(part)
     return builder.finish(title)
-
-
-def _block(block: TextBlock) -> Block | None:
-    lines = block.text.split("\n")
-    match block.kind:
-        case "paragraph":
-            return Paragraph(block.text, (), flags_of(block.text))
-        case "list":
-            marks = [line.partition("\t") for line in lines]
-            number = marks[0][0].rstrip(".")
-            items = tuple(ListItem((Paragraph(text, (), flags_of(text)),)) for _, _, text in marks)
-            return ItemList(items, number.isdecimal(), int(number) if number.isdecimal() else 1)
-        case "listing":
-            return Listing(tuple(line.removeprefix("\t") for line in lines))
-        case "gap":
-            return Gap("listing")
-        case _:
-            return None

@@ -7,9 +7,9 @@ from itertools import islice
 from typing import Final
 from urllib.parse import unquote
 
-from documents.sections import IndexTerm, TocLink
 from lxml import etree
 
+from documents.sections import IndexTerm, TocLink
 from reading.cleaning import one_line
 from reading.facts import MAX_ADDRESS, strip_section_number, web_address
 

@@ -161,7 +161,7 @@ def _is_hidden(declared: Mapping[str, str], element: etree._Element) -> bool:
 
 
 def _colour(value: str) -> str:
-    first = value.split(" ")[0] if "(" not in value else value.replace(" ", "")
+    first = value.split(" ", maxsplit=1)[0] if "(" not in value else value.replace(" ", "")
     first = _COLOURS.get(first, first)
     return _HEX.sub(r"#\1\1\2\2\3\3", first) if len(first) == len("#fff") else first
 

@@ -5,7 +5,6 @@ import unicodedata
 from typing import Final
 
 from documents.blocks import Link
-
 from reading.cleaning import one_line, remove_invisible
 
 LINE_BREAK: Final = "\x0c"

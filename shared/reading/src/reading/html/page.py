@@ -4,9 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from documents.sections import PAGE_LEVEL, IndexTerm, Section, TocLink
 from lxml import etree
 
+from documents.sections import PAGE_LEVEL, IndexTerm, Section, TocLink
+from reading.boilerplate import is_boilerplate_name
 from reading.html.contents import LinkTargets, index_terms, toc_links
 from reading.html.parts import PageParts, parts_of
 from reading.html.walk import sections_of
@@ -22,6 +23,8 @@ class HtmlPage:
     """What a page holds besides what it states about itself."""
 
     sections: Section
+    link_lists: int = 0
+    """Characters of its lists of links, which are in no section."""
     toc: tuple[TocLink, ...] = ()
     index_terms: tuple[IndexTerm, ...] = ()
 
@@ -33,8 +36,13 @@ def read_page(root: etree._Element, path: str, title: str | None) -> HtmlPage:
     terms = tuple(each for index in parts.indexes for each in index_terms(index, targets))
     sections = sections_of(parts, title or "", targets)
     if (terms and _is_index(parts)) or _is_redirect(sections):
-        return HtmlPage(Section(sections.title, PAGE_LEVEL, sections.anchor), (), terms)
-    return HtmlPage(sections, _toc(parts, sections, targets), terms)
+        return HtmlPage(Section(sections.title, PAGE_LEVEL, sections.anchor), 0, (), terms)
+    return HtmlPage(sections, _link_lists(parts), _toc(parts, sections, targets), terms)
+
+
+def _link_lists(parts: PageParts) -> int:
+    tocs = [each for each in parts.tocs if not is_boilerplate_name(each.get("class"))]
+    return sum(parts.link_lists.values()) + sum(parts.sizes.all[each] for each in tocs)
 
 
 def _is_index(parts: PageParts) -> bool:

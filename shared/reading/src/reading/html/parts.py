@@ -42,7 +42,7 @@ _FURNITURE: Final = frozenset(
     # MkDocs and other sites
     " md-sidebar md-header md-footer md-nav md-source md-tabs md-content__button mw-editsection mw-jump-link"
     " dropdown-menu tooltip tooltiptext previous_page next_page edit-link editlink"
-    " footnote-reference noteref".split()
+    " footnote-reference noteref doc-noteref".split()
 )
 _TOC_NAMES: Final = frozenset(
     "toctree-wrapper toc section-toc contents shortcontents table-of-contents tableofcontents local-toc".split()  # noqa: SIM905

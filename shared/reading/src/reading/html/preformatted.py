@@ -3,15 +3,20 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
-from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, Listing, ListItem, Paragraph
-
+from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, ListItem, Paragraph
 from reading.cleaning import flags_of, one_line, remove_invisible
 from reading.html.tables import listing_of
+from reading.section_builder import Heading
 
 MAX_TEXT: Final = 2_000_000
 MAX_HEADING: Final = 70
+USUAL_WIDTH: Final = 65
+"""Characters that lines of prose have at least."""
+FULL: Final = 0.9
+"""Length of the lines of a paragraph with a ragged margin, relative to the usual one."""
 MIN_WORDS: Final = 8
 """Words of an indented paragraph; less is code."""
 
@@ -22,14 +27,6 @@ _HYPHEN: Final = re.compile(r"(?<=[a-z])[-\u2010]\n\s*(?=[a-z])")
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
 _CODE: Final = re.compile(r"[{}<>|$;=\\]|\w\(|::|^[#%>]")
 _SENTENCE_END: Final = re.compile(r"[.!?:][\"')\]]*$")
-
-
-@dataclass(frozen=True, slots=True)
-class HeadingLine:
-    """A line that heads what follows: at the margin and in capitals, or set apart less."""
-
-    text: str
-    level: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +44,11 @@ class _Chunk:
         return one_line(_HYPHEN.sub("", "\n".join(self.lines)))
 
 
-def read_preformatted(text: str) -> Iterator[HeadingLine | Block]:
+def read_preformatted(text: str) -> Iterator[Heading | Block]:
     """Yield the headings and blocks of a preformatted text."""
     lines = [line.rstrip() for line in remove_invisible(text[:MAX_TEXT]).expandtabs(8).split("\n")]
     chunks = list(_chunks(_without_title_lines(lines)))
-    margins = [chunk.margin for chunk in chunks if not isinstance(chunk, HeadingLine)]
+    margins = [chunk.margin for chunk in chunks if not isinstance(chunk, Heading)]
     yield from _joined(chunks, min(margins, default=0))
 
 
@@ -70,7 +67,7 @@ def _repeats(match: re.Match[str]) -> bool:
     return match[0].rstrip().endswith(match[1])
 
 
-def _chunks(lines: Sequence[str]) -> Iterator[HeadingLine | _Chunk]:
+def _chunks(lines: Sequence[str]) -> Iterator[Heading | _Chunk]:
     is_manual = any(line.strip() in {"NAME", "DESCRIPTION", "SYNOPSIS"} for line in lines)
     pending: list[str] = []
     for line in [*lines, ""]:
@@ -84,25 +81,25 @@ def _chunks(lines: Sequence[str]) -> Iterator[HeadingLine | _Chunk]:
             pending.append(line)
 
 
-def _heading(line: str) -> HeadingLine | None:
+def _heading(line: str) -> Heading | None:
     margin = _margin(line)
     text = line.strip()
     if not text or margin not in {0, 3} or len(text) > MAX_HEADING or not _WORD.search(text):
         return None
     if margin == 0 and text == text.upper():
-        return HeadingLine(one_line(text), 2)
-    return HeadingLine(one_line(text), 3) if margin and text[0].isupper() and text[-1] not in ".:;," else None
+        return Heading(one_line(text), 2)
+    return Heading(one_line(text), 3) if margin and text[0].isupper() and text[-1] not in ".:;," else None
 
 
 def _margin(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def _joined(chunks: Sequence[HeadingLine | _Chunk], base: int) -> Iterator[HeadingLine | Block]:
+def _joined(chunks: Sequence[Heading | _Chunk], base: int) -> Iterator[Heading | Block]:
     entries: list[DefinitionEntry] = []
     items: list[ListItem] = []
     for chunk in chunks:
-        if isinstance(chunk, HeadingLine):
+        if isinstance(chunk, Heading):
             yield from _lists(entries, items)
             yield chunk
             continue
@@ -188,12 +185,28 @@ def _is_code(chunk: _Chunk, text: str, base: int) -> bool:
     """Return whether the lines are code: deeper than the text around them and no sentence, or of ragged margins."""
     margins = {_margin(line) for line in chunk.lines}
     is_sentence = len(text.split()) >= MIN_WORDS and _SENTENCE_END.search(text) is not None
+    if not (_is_wrapped(chunk.lines) or (is_sentence and _is_full(chunk.lines))):
+        return True
     coded = sum(1 for line in chunk.lines if _CODE.search(line.strip()))
     if len(margins) > 1 and not is_sentence:
         return True
     if is_sentence:
         return len(chunk.lines) > 1 and coded * 3 > len(chunk.lines) * 2 and not text[0].isupper()
     return chunk.margin > base and (coded > 0 or not text.endswith((".", ":")))
+
+
+def _is_wrapped(lines: Sequence[str]) -> bool:
+    """Return whether lines end where the next word has no place any more, as in a paragraph."""
+    if len(lines) < 3:  # noqa: PLR2004 - too few to tell
+        return True
+    width = max(*map(len, lines), USUAL_WIDTH)
+    fit = sum(len(line) + 1 + len(behind.split(None, 1)[0]) <= width for line, behind in pairwise(lines))
+    return fit * 2 < len(lines) - 1
+
+
+def _is_full(lines: Sequence[str]) -> bool:
+    """Return whether most lines are as long as those of prose."""
+    return sum(map(len, lines[:-1])) >= FULL * USUAL_WIDTH * (len(lines) - 1)
 
 
 def _paragraph(text: str) -> Paragraph:

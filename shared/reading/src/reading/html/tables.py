@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from documents.blocks import Listing, Table
 from lxml import etree
 
+from documents.blocks import Listing, Table
 from reading.cleaning import flags_of, one_line, remove_invisible
 from reading.facts import strip_section_number
 
@@ -23,8 +23,25 @@ INLINE: Final = frozenset(
     " strike strong sub sup time tt u var wbr nobr".split()
 )
 _STRUCTURE: Final = frozenset(
-    "thead tbody tfoot caption colgroup col p div br center ul ol li dl dt dd".split()
-)  # noqa: SIM905
+    [
+        "thead",
+        "tbody",
+        "tfoot",
+        "caption",
+        "colgroup",
+        "col",
+        "p",
+        "div",
+        "br",
+        "center",
+        "ul",
+        "ol",
+        "li",
+        "dl",
+        "dt",
+        "dd",
+    ]
+)
 _SIDES: Final = frozenset({"linenos", "lineno", "gutter"})
 
 
@@ -42,7 +59,7 @@ def listing_of(text: str) -> Listing | None:
     return Listing(lines if any(lines) else ())
 
 
-def extract_table(element: etree._Element, unseen: AbstractSet[etree._Element]) -> Table | None:  # noqa: C901, PLR0912
+def extract_table(element: etree._Element, unseen: AbstractSet[etree._Element]) -> Table | None:  # noqa: C901
     """Return a table; None if it is too large, has other tables or listings inside, or speaks to a model."""
     rows: list[list[str]] = []
     is_head: list[bool] = []

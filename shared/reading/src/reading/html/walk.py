@@ -5,9 +5,12 @@ in items) are kept to a depth that JSON can hold; what is nested deeper stands i
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Final
+
+from lxml import etree
 
 from documents.blocks import (
     Block,
@@ -16,21 +19,20 @@ from documents.blocks import (
     Gap,
     ItemList,
     Label,
+    Link,
     Listing,
     ListItem,
     Note,
     Paragraph,
 )
 from documents.sections import ENTRY_LEVEL, Section
-from lxml import etree
-
 from reading import boilerplate
 from reading.cleaning import flags_of, one_line
 from reading.facts import strip_section_number
 from reading.html.contents import LinkTargets
 from reading.html.inline import InlineText
 from reading.html.parts import NOTES, PageParts, class_names, is_sidebar
-from reading.html.preformatted import HeadingLine, read_preformatted
+from reading.html.preformatted import read_preformatted
 from reading.html.tables import (
     INLINE,
     code_of_numbered_listing,
@@ -40,7 +42,7 @@ from reading.html.tables import (
     visible_text,
 )
 from reading.measures import VisibleContent, measure_visible
-from reading.section_builder import SectionBuilder
+from reading.section_builder import ADMONITIONS, Heading, SectionBuilder
 
 MAX_FRAMES: Final = 24
 """Lists, items and notes within each other."""
@@ -55,9 +57,9 @@ LAYOUT_CELL: Final = 400
 
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _LISTINGS: Final = frozenset({"pre", "listing", "xmp"})
+_LISTS: Final = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _BOLD: Final = frozenset({"b", "strong"})
 _FIGURES: Final = frozenset({"figure", "figcaption", "svg", "canvas", "picture"})
-_ADMONITIONS: Final = frozenset("note notes tip tips warning caution important hint example examples".split())  # noqa: SIM905
 _PERMALINK: Final = " #¶§◆\uf0c1"
 _API: Final = frozenset(
     "function method class classmethod staticmethod property data attribute exception macro type struct union enum"  # noqa: SIM905
@@ -90,6 +92,10 @@ _HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header"
 _FORMULAS: Final = frozenset(
     {"displaymath", "math", "katex", "katex-display", "mathjax", "equation", "informalequation"}
 )
+_SEE_ALSO: Final = re.compile(r"see also\s?:", re.IGNORECASE)
+_FIGURE_LINE: Final = re.compile(r"(?:Figure|Fig\.) \d{1,3}(?:\.\d{1,3})*[.:] ")
+_LOOKED_AT: Final = 40
+"""Elements or texts within a short line that are looked at."""
 _COMMANDS: Final = re.compile(r"\\[A-Za-z]+|[_^]\{")
 
 
@@ -195,9 +201,9 @@ class _SectionWalk:
         return True
 
     def _superscript(self, element: etree._Element) -> bool:
-        text = "".join(map(str, element.itertext())).strip() if len(element) < 4 else ""  # noqa: PLR2004
-        if element.find(".//a") is not None or "footnote" in (element.get("class") or ""):
-            self._text.add("")
+        text = "".join(map(str, islice(element.itertext(), _LOOKED_AT))).strip()
+        is_mark = any(each.tag == "a" for each in islice(element.iter("a", "sup"), 2))
+        if is_mark or "footnote" in (element.get("class") or ""):
             return False
         if _EXPONENT.fullmatch(text):
             self._text.add("^")
@@ -222,9 +228,10 @@ class _SectionWalk:
             self._has_formula = True
         return False
 
-    def _start_block(self, element: etree._Element, tag: str) -> bool:  # noqa: C901, PLR0911, PLR0912 - one for each kind
+    def _start_block(self, element: etree._Element, tag: str) -> bool:  # noqa: C901, PLR0911 - one for each kind
         if element in self._link_lists:
-            self._add(Gap("list"))
+            if tag in _LISTS:
+                self._add(Gap("list"))
             return False
         if tag in _HEADINGS:
             self._capture = _Capture("heading", element)
@@ -234,7 +241,7 @@ class _SectionWalk:
             return False
         if tag == "table":
             return self._table(element)
-        if tag in {"ul", "ol", "menu", "dir"}:
+        if tag in _LISTS and tag != "dl":
             self._push("list", element)
             return True
         if tag == "li":
@@ -260,7 +267,7 @@ class _SectionWalk:
             self._capture = _Capture("title", element)
         elif tag in {"div", "aside", "section", "blockquote"} and self._is_note(element, names):
             self._push("note", element)
-        elif not names.isdisjoint({"figure", "mediaobject", "imageblock", "informalfigure"}):
+        elif not names.isdisjoint({"figure", "mediaobject", "imageblock", "informalfigure", "float"}):
             if element.find(".//pre") is None and element.find(".//table") is None:
                 self._add(Gap("figure"))
                 return False
@@ -317,16 +324,13 @@ class _SectionWalk:
         is_code = not class_names(element).isdisjoint(_MARKED_CODE) or element.find("code") is not None
         if self._is_preformatted and not is_code and not self._frames:
             for block in read_preformatted(visible_text(element, self._unseen)):
-                if isinstance(block, HeadingLine):
+                if isinstance(block, Heading):
                     self._open_section(block.text, block.level, element.getparent())
                 else:
                     self._add(block)
             return
         listing = extract_listing(element, self._unseen)
-        if listing is None:
-            self._add(Gap("listing"))
-        elif listing.lines:
-            self._add(listing)
+        self._add(listing if listing is not None and listing.lines else Gap("listing"))
 
     def _memproto(self, element: etree._Element) -> None:
         """Read the signature of a member, as Doxygen writes it in a table."""
@@ -437,7 +441,7 @@ class _SectionWalk:
             case "heading":
                 self._close_heading(capture.element, text)
             case "title":
-                self._close_title(capture.element, text)
+                self._close_title(text)
             case "term":
                 self._close_term(text)
             case "note-title":
@@ -453,7 +457,7 @@ class _SectionWalk:
         if top is not None and top.kind == "note" and not top.title and not top.blocks:
             top.title = title
             return
-        if title.strip(":!").casefold() in _ADMONITIONS and not self._anchors:
+        if title.strip(":!").casefold() in ADMONITIONS and not self._anchors:
             self._add(Label(title))
             return
         while self._frames and self._frames[-1].kind in {"list", "dl"}:
@@ -464,14 +468,20 @@ class _SectionWalk:
             return
         is_member = "memtitle" in class_names(element)
         level = ENTRY_LEVEL if is_member else _HEADINGS.get(element.tag, ENTRY_LEVEL)
-        self._open_section(title.removesuffix("()") if is_member else title, level, self._scope(element))
+        scope = self._scope(element)
+        title = title.removesuffix("()") if is_member else title
+        self._open_section(title, level, scope, _own_anchors(element, scope))
 
-    def _open_section(self, title: str, level: int, scope: etree._Element | None) -> None:
-        anchors, self._anchors = self._anchors, []
+    def _open_section(
+        self, title: str, level: int, scope: etree._Element | None, anchors: Sequence[str] = ()
+    ) -> None:
+        before, self._anchors = self._anchors, []
         is_skipped = boilerplate.is_boilerplate_heading(title)
-        self._sections.open(title[:MAX_TITLE], level, reversed(anchors), scope, is_skipped=is_skipped)
+        self._sections.open(
+            title[:MAX_TITLE], level, (*anchors, *reversed(before)), scope, is_skipped=is_skipped
+        )
 
-    def _close_title(self, element: etree._Element, text: str) -> None:
+    def _close_title(self, text: str) -> None:
         title = _CAPTION_NUMBER.sub("", text.rstrip(_PERMALINK), count=1)
         top = self._frames[-1] if self._frames else None
         if top is not None and top.kind == "note" and not top.title and not top.blocks:
@@ -519,41 +529,55 @@ class _SectionWalk:
         is_bold = not self._text.has_plain
         lines = self._text.lines if self._text.breaks else ()
         text, links = self._text.take()
-        if not text:
-            self._close_empty()
-            return
         if self._has_formula:
+            # Without the formula, its sentence says something else.
             self._has_formula = False
             self._add(Gap("formula"))
+        elif not text or len(text) > MAX_PARAGRAPH or boilerplate.is_notice(text):
+            pass
+        elif (
+            self._frames
+            or element is None
+            or not self._is_keyword_line(element, text, links, is_bold=is_bold)
+        ):
+            self._add_paragraph(text, links, lines)
+
+    def _add_paragraph(self, text: str, links: tuple[Link, ...], lines: Sequence[str]) -> None:
+        if _SEE_ALSO.match(text) or (not self._frames and _is_link(text, links)):
             return
-        if len(text) > MAX_PARAGRAPH or boilerplate.is_notice(text):
-            return
-        if _is_broken_listing(lines):
+        if _FIGURE_LINE.match(text) and len(text) <= MAX_TITLE:
+            self._add(Gap("figure"))
+        elif _is_broken_listing(lines):
             self._add(listing_of("\n".join(lines)) or Gap("listing"))
-            return
-        if element is not None and not self._frames and self._is_keyword_line(element, text, is_bold=is_bold):
-            return
-        self._add(Paragraph(text, links, flags_of(text)))
+        else:
+            self._add(Paragraph(text, links, flags_of(text)))
 
-    def _close_empty(self) -> None:
-        if self._has_formula:
-            self._has_formula = False
-            self._add(Gap("formula"))
-
-    def _is_keyword_line(self, element: etree._Element, text: str, *, is_bold: bool) -> bool:
+    def _is_keyword_line(
+        self, element: etree._Element, text: str, links: Sequence[Link], *, is_bold: bool
+    ) -> bool:
         """Open an entry if the paragraph is a line in bold, or is marked as a keyword; return whether it was one."""
         is_marked = "keyword" in class_names(element)
         if not (is_marked or (is_bold and element.tag in {"p", "div"})) or len(text) > MAX_BOLD_LINE * 2:
             return False
-        if not is_marked and (len(text) > MAX_BOLD_LINE or text[-1] in ".!?;,"):
+        if not is_marked and (len(text) > MAX_BOLD_LINE or text[-1] in ".!?;," or _is_link(text, links)):
             return False
         plain = text.rstrip(":").casefold()
-        if text.endswith(":") or plain in _ADMONITIONS or plain in _KERNEL_LABELS or self._sections.is_entry:
+        if text.endswith(":") or plain in ADMONITIONS or plain in _KERNEL_LABELS or self._sections.is_entry:
             self._add(Label(text))
             return True
-        name = text
-        if is_marked and (bold := next((each for each in element.iter("b", "strong")), None)) is not None:
+        name = text.rstrip(_PERMALINK)
+        if (
+            is_marked
+            and (
+                bold := next((each for each in islice(element.iter(), _LOOKED_AT) if each.tag in _BOLD), None)
+            )
+            is not None
+        ):
             name = one_line("".join(map(str, bold.itertext()))) or text
+        if self._sections.add_signature(name, text):
+            self._sections.add_anchors(self._anchors)
+            self._anchors = []
+            return True
         self._open_section(name, ENTRY_LEVEL, None)
         if name != text:
             self._sections.add(Listing((text,)))
@@ -640,8 +664,23 @@ def _first_number(element: etree._Element) -> int:
 
 
 def _note_title(element: etree._Element) -> str:
-    name = next((each for each in sorted(class_names(element)) if each in _ADMONITIONS), "")
+    name = next((each for each in sorted(class_names(element)) if each in ADMONITIONS), "")
     return name.capitalize()
+
+
+def _own_anchors(heading: etree._Element, scope: etree._Element) -> list[str]:
+    """Return the ids of a heading and of its wrappers."""
+    found = [heading.get("id")]
+    for around in islice(heading.iterancestors(), _LOOKED_AT):
+        found.append(around.get("id"))
+        if around is scope:
+            break
+    return [each for each in found if each]
+
+
+def _is_link(text: str, links: Sequence[Link]) -> bool:
+    """Return whether a paragraph is nothing but links."""
+    return sum(link.end - link.start for link in links) + 3 >= len(text)
 
 
 def _heading_text(element: etree._Element, text: str) -> str:

@@ -11,11 +11,13 @@ from collections.abc import Set as AbstractSet
 from itertools import groupby, pairwise
 from typing import Final
 
+from documents.blocks import Block, Gap, ItemList, Listing, ListItem, Paragraph
 from reading import boilerplate
-from reading.blocks import ADMONITIONS, TextBlock
+from reading.cleaning import flags_of
 from reading.facts import strip_section_number
+from reading.html.tables import MAX_LINE, MAX_LINES
 from reading.pdf.page_lines import PdfLine
-from reading.structures import MAX_LINE, MAX_LINES
+from reading.section_builder import ADMONITIONS, Heading
 
 EDGE_LINES: Final = 2
 """Lines at the top and at the bottom of a page that may be running heads or page numbers."""
@@ -57,7 +59,7 @@ _BEGINS: Final = re.compile(r"[a-zà-öø-ÿ]+")
 _HYPHENATED: Final = re.compile(r"\w+(?:[-\u2010]\w+)+")
 
 
-def blocks_of(lines: Sequence[PdfLine]) -> list[TextBlock]:
+def blocks_of(lines: Sequence[PdfLine]) -> list[Heading | Block]:
     """Return the text of all pages as blocks, in reading order."""
     return list(
         _ParagraphBuilder(
@@ -146,32 +148,31 @@ class _ParagraphBuilder:
             for word in _HYPHENATED.findall(line.text[:MAX_PRINTED])
         }
 
-    def blocks(self) -> Iterator[TextBlock]:
-        heading: str | None = None
+    def blocks(self) -> Iterator[Heading | Block]:
         skipped = False
-        items: list[str] = []
+        items: list[tuple[str, str]] = []
         for paragraph in self._paragraphs():
             text = self._joined(paragraph)
             if text.strip(":").casefold() in ADMONITIONS:
                 continue
             mark = _MARK.match(text)
             if mark is None and items:
-                yield TextBlock("list", "\n".join(items), heading)
+                yield _list(items)
                 items = []
             if self._is_heading(paragraph, text):
                 heading = strip_section_number(text)
                 skipped = boilerplate.is_boilerplate_heading(heading)
-                yield TextBlock("heading", heading)
+                yield Heading(heading)
             elif skipped:
                 continue
             elif paragraph[0].fixed:
-                yield _listing(paragraph, heading)
+                yield _listing(paragraph)
             elif mark is not None:
-                items.append(f"{mark[1]}.\t{text[mark.end() :]}" if mark[1] else f"•\t{text[mark.end() :]}")
+                items.append((mark[1] or "", text[mark.end() :]))
             else:
-                yield TextBlock("paragraph", text, heading)
+                yield _paragraph(text)
         if items:
-            yield TextBlock("list", "\n".join(items), heading)
+            yield _list(items)
 
     def _paragraphs(self) -> Iterator[list[PdfLine]]:
         paragraph: list[PdfLine] = []
@@ -259,13 +260,24 @@ class _ParagraphBuilder:
         return [text] if f"{word[0]}-{begins}".casefold() in self._hyphenated else [text[:-1]]
 
 
-def _listing(lines: Sequence[PdfLine], heading: str | None) -> TextBlock:
+def _paragraph(text: str) -> Paragraph:
+    return Paragraph(text, (), flags_of(text))
+
+
+def _list(items: Sequence[tuple[str, str]]) -> ItemList:
+    """Return the list of items with their numbers, if they have any."""
+    number = items[0][0]
+    made = tuple(ListItem((_paragraph(text),)) for _, text in items)
+    return ItemList(made, bool(number), int(number) if number else 1)
+
+
+def _listing(lines: Sequence[PdfLine]) -> Block:
     """Return the lines of code with their indentation; a gap if there are too many to quote."""
     left = min(line.x for line in lines)
-    shown = [
-        f"\t{' ' * round((line.x - left) / (LETTER * line.size) if line.size else 0)}{line.text}"
+    shown = tuple(
+        f"{' ' * round((line.x - left) / (LETTER * line.size) if line.size else 0)}{line.text}"
         for line in lines
-    ]
-    if len(shown) > MAX_LINES or max(map(len, shown)) > MAX_LINE:
-        return TextBlock("gap")
-    return TextBlock("listing", "\n".join(shown), heading)
+    )
+    if len(shown) > MAX_LINES or max(map(len, shown)) > MAX_LINE or flags_of("\n".join(shown)):
+        return Gap("listing")
+    return Listing(shown)
