@@ -1,13 +1,14 @@
 # ruff: noqa: RUF001, RUF003 - typographic signs are what it is about
 """Checks that all an article shows stands in its pages: by code that shares nothing with `reading` and `writing`.
 
-Spaces and typographic signs may differ; "[…]" marks a cut. Two things that a page shows may be missing in a quotation: a bracket,
-as in "(see Quoting)", and the hyphen of a word that a manual page divides between two lines.
+Spaces and typographic signs may differ; "[…]" marks a cut, and a term or title in bold is set off by a sign of ours. Two things that a
+page shows may be missing in a quotation: a bracket, as in "(see Quoting)", and the hyphen of a word that a manual page divides between
+two lines. The heading "See also" is ours; what stands under it are titles.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,8 +19,11 @@ _CITATION: Final = re.compile(r"\s*(?:\[\d+\]\s*)+$")
 _CITED: Final = re.compile(r"\[(\d+)\]")
 _CUT: Final = re.compile(r"\[…\]|\[\.\.\.\]")
 _MORE_IN_THE_SOURCE: Final = re.compile(r"\(\d+ more in the source\)")
+_MAX_SIGN: Final = 3
 _BRACKET: Final = re.compile(r"\([^()]{1,300}\)")
 _DIVIDED: Final = re.compile(r"(?<=\w)[-\u2010]\n\s*(?=\w)")
+_AFTER_TERM: Final = re.compile(r"^\s*[:–]\s")
+_SEE_ALSO: Final = "See also"
 _BLOCKS: Final = frozenset({"ul", "ol", "p", "pre", "table", "blockquote", "dl"})
 _SIGNS: Final = str.maketrans(
     {
@@ -68,14 +72,22 @@ def shown_parts(markdown: str) -> list[ShownPart]:
     if not html.strip():
         return []
     parts: list[ShownPart] = []
+    see_also = False
     for element in lxml.html.document_fromstring(f"<body>{html}</body>").iter():
+        if element.tag in _HEADING_TAGS:
+            see_also = element.text_content() == _SEE_ALSO
+        if see_also and element.text_content() == _SEE_ALSO:
+            continue
         if element.tag in _HEADING_TAGS | {"pre", "p", "td", "th", "li"}:
-            kind = "heading" if element.tag in _HEADING_TAGS else element.tag
-            for text in _own_texts(element):
-                cited = _CITATION.search(text)
-                numbers = tuple(int(n) for n in _CITED.findall(cited[0])) if cited else ()
-                parts.append(ShownPart(kind, text if kind == "pre" else _CITATION.sub("", text), numbers))
-    return [part for part in parts if part.text.strip()]
+            kind = "heading" if element.tag in _HEADING_TAGS or see_also else element.tag
+            parts += [_part(kind, text) for text in _own_texts(element)]
+    return [part for part in parts if part.text.strip(" .\n")]
+
+
+def _part(kind: str, text: str) -> ShownPart:
+    cited = _CITATION.search(text)
+    numbers = tuple(int(n) for n in _CITED.findall(cited[0])) if cited else ()
+    return ShownPart(kind, text if kind == "pre" else _CITATION.sub("", text), numbers)
 
 
 def missing_quotations(markdown: str, pages: Mapping[int, PageText]) -> list[str]:
@@ -93,15 +105,15 @@ def missing_quotations(markdown: str, pages: Mapping[int, PageText]) -> list[str
 
 
 def _own_texts(element: lxml.html.HtmlElement) -> Iterator[str]:
-    """Yields the text of a list item before and between the blocks in it; else the whole text."""
-    if element.tag != "li":
-        yield element.text_content()
-        return
+    """Yields the text of an element, apart from blocks in it: a term in bold that it begins with, then the rest."""
     text = element.text or ""
     for child in element:
         if child.tag in _BLOCKS:
             yield text
             text = child.tail or ""
+        elif child.tag == "strong" and not text.strip():
+            yield child.text_content().rstrip(": ")
+            text = _AFTER_TERM.sub("", child.tail or "")
         else:
             text += child.text_content() + (child.tail or "")
     yield text
@@ -109,22 +121,39 @@ def _own_texts(element: lxml.html.HtmlElement) -> Iterator[str]:
 
 def _pieces(part: ShownPart) -> Iterable[str]:
     if part.kind == "pre":
-        # Each line stands in the page; a line alone may be too short to say where.
         return [part.text]
-    return [piece for piece in _CUT.split(_MORE_IN_THE_SOURCE.sub("[…]", part.text)) if piece.strip(" .")]
+    return [piece for piece in _CUT.split(_MORE_IN_THE_SOURCE.sub("[…]", part.text)) if piece.strip(" .\n")]
 
 
 def _is_shown(piece: str, sources: Iterable[PageText], *, kind: str) -> bool:
-    wanted = comparable(piece)
     if kind == "heading":
-        return any(wanted.casefold() in source.whole.casefold() for source in sources)
-    bare = comparable(_without_brackets(piece))
+        return any(comparable(piece).casefold() in source.whole.casefold() for source in sources)
+    if kind == "pre":
+        lines = [comparable(line) for line in piece.splitlines() if line.strip()]
+        return any(_are_in_order(lines, source.whole) for source in sources)
+    wanted, bare = comparable(piece), comparable(_without_brackets(piece))
     brackets = [comparable(bracket) for bracket in _BRACKET.findall(piece)]
     return any(
         wanted in source.whole
         or (bare in source.without_brackets and all(each in source.whole for each in brackets))
         for source in sources
     )
+
+
+def _are_in_order(lines: Sequence[str], text: str) -> bool:
+    """Whether the lines stand one behind the other, with no more between them than the sign of a definition."""
+    start = text.find(lines[0]) if lines else -1
+    while start >= 0:
+        at = start
+        for line in lines:
+            found = text.find(line, at, at + len(line) + _MAX_SIGN)
+            if found < 0:
+                break
+            at = found + len(line)
+        else:
+            return True
+        start = text.find(lines[0], start + 1)
+    return False
 
 
 def _without_brackets(text: str) -> str:

@@ -136,26 +136,33 @@ class RawPage:
         found = self.root.xpath("//*[@id=$anchor or @name=$anchor]", anchor=anchor)
         if not found:
             return self.words
-        for element in (found[0], *found[0].iterancestors()):
-            if element.tag == "dt":
+        named = self._named_by(found[0])
+        for element in (found[0], *found[0].iterancestors(), named):
+            if element is not None and element.tag == "dt":
                 return _definition_words(element)
         words = self.words
         for heading, count in self.heading_words():
+            if heading is named:
+                return count
             if self.elements[heading] > self.elements[found[0]] and found[0] not in heading.iter():
-                return count if self._adjoins(found[0], heading) else words
+                return words
             words = count
         return words
 
-    def _adjoins(self, anchor: lxml.html.HtmlElement, heading: lxml.html.HtmlElement) -> bool:
-        """Whether no text stands between the two."""
-        around = set(heading.iterancestors())
-        between = list(self.elements)[self.elements[anchor] : self.elements[heading]]
-        texts = (
-            (element.text or "") + ("" if element in around else element.tail or "")
-            for element in between
-            if isinstance(element.tag, str)
-        )
-        return not any(text.strip() for text in texts)
+    def _named_by(self, anchor: lxml.html.HtmlElement) -> lxml.html.HtmlElement | None:
+        """Returns the heading or term that an anchor stands directly before, without text between the two."""
+        passed: list[lxml.html.HtmlElement] = []
+        for element in list(self.elements)[self.elements[anchor] :]:
+            if not isinstance(element.tag, str):
+                continue
+            if element.tag == "dt" or element.tag in HEADINGS:
+                around = set(element.iterancestors())
+                tails = [each.tail or "" for each in passed if each not in around]
+                return None if any(tail.strip() for tail in tails) else element
+            if (element.text or "").strip():
+                return None
+            passed.append(element)
+        return None
 
 
 @dataclass(frozen=True)
@@ -346,8 +353,12 @@ def _is_index(page: RawPage) -> bool:
 
 
 def _entry_term(text: str) -> str:
-    term = re.sub(r"\s*\([^()]*\)", "", " ".join(text.split()))
-    return term.strip(" .:;,")
+    """Returns an entry as a person would type it: "variables, global" becomes "global variables"."""
+    term = re.sub(r"\s*\([^()]*\)", "", " ".join(text.split())).strip(" .:;,")
+    head, comma, tail = term.partition(", ")
+    if not comma or ", " in tail:
+        return term
+    return tail if head in tail.split() else f"{tail} {head}"
 
 
 _INLINE: Final = frozenset(

@@ -74,22 +74,19 @@ def test_listings_count_for_80_words_unless_the_page_is_one() -> None:
 
 def test_entries_of_an_index_have_the_words_of_the_place_they_lead_to() -> None:
     body = """<h1>Glazes</h1><p>one two three</p><a id="index-ash"></a><h2>Ash</h2><p>four</p>
-        <dl><dt id="index-salt">salt</dt><dd>five six</dd></dl>"""
-    links = "".join(
-        f'<li><a href="glazes.html#index-{n}">{n} (glaze)</a></li>' for n in ["ash", "salt", *"abcdefgh"]
-    )
+        <dl><dt id="index-salt">salt</dt><dd>five six <a id="index-rare"></a></dd><dt>rare</dt><dd>seven</dd></dl>"""
+    terms = {"ash": "ash (glaze)", "salt": "glazes, salt", "rare": "rare"} | {
+        each: each for each in "abcdefgh"
+    }
+    links = "".join(f'<li><a href="glazes.html#index-{to}">{term}</a></li>' for to, term in terms.items())
+    moved = '<html><head><meta http-equiv="Refresh" content="0; url=x"></head><body>Ash</body></html>'
     documentation = _documentation(
         ("glazes.html", _page("Glazes", body)),
         ("genindex.html", _page("Index", f"<ul>{links}</ul>")),
-        (
-            "moved.html",
-            '<html><head><meta http-equiv="Refresh" content="0; url=x"></head><body>Ash</body></html>',
-        ),
+        ("moved.html", moved),
     )
-    assert {entry.term: entry.words for entry in documentation.entries if len(entry.term) > 1} == {
-        "ash": 4,
-        "salt": 2,
-    }
+    words = {entry.term: entry.words for entry in documentation.entries}
+    assert (words["ash"], words["salt glazes"], words["rare"]) == (6, 2, 1)
     assert "moved.html" not in documentation.pages
 
 

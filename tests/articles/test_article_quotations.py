@@ -13,6 +13,8 @@ It takes a day&nbsp;or more. Nothing may be opened.</p>
 <pre>kiln --cone 6 \\
      --hold 10</pre>
 <table><tr><th>Cone</th><th>Heat</th></tr><tr><td>6</td><td>1222 °C</td></tr></table>
+<h2>Notes</h2><div class="note"><p>Note</p><p>Wear gloves.</p></div>
+<dl><dt>: <b>cone</b> ()</dt><dt>: <b>cone</b> (n)</dt><dd>Bends with heat.</dd></dl>
 <pre>A damper is a plate in the chim-
 ney.</pre></body></html>"""
 _ARTICLE = """A kiln is fired in two stages: "bisque" and glaze. It takes a day or more. [1]
@@ -35,6 +37,19 @@ kiln --cone 6 \\
 | 6 | 1222 °C |
 
 A damper is a plate in the chimney. [1]
+
+> **Note:** Wear gloves. [1]
+
+**cone** – Bends with heat. [1]
+
+```
+cone ()
+cone (n)
+```
+
+## See also
+
+- Notes [1]
 """
 
 
@@ -46,7 +61,7 @@ def pages() -> dict[int, PageText]:
 def test_an_article_of_the_page_passes(pages: dict[int, PageText]) -> None:
     article = _ARTICLE.replace("'bisque'", "“bisque”")
     assert missing_quotations(article, pages) == []
-    assert len(shown_parts(article)) == 12
+    assert len(shown_parts(article)) == 18
 
 
 @pytest.mark.parametrize(
@@ -59,6 +74,11 @@ def test_an_article_of_the_page_passes(pages: dict[int, PageText]) -> None:
         ("Light the burner", "Light the fire", "li: Light the fire"),
         ("a finger’s width", "a thumb’s width", "li: Leave"),
         ("--cone 6", "--cone 7", "pre: kiln --cone 7"),
+        ("cone (n)", "cone (m)", "pre: cone ()"),
+        ("cone ()\ncone (n)", "cone (n)\ncone ()", "pre: cone (n)"),
+        ("Wear gloves", "Wear boots", "p: Wear boots"),
+        ("**Note:**", "**Danger:**", "p: Danger"),
+        ("- Notes", "- Glazes of ash", "heading: Glazes of ash"),
         ("1222 °C", "1232 °C", "td: 1232 °C"),
         ("## Firing a Kiln", "## More on kilns", "heading: More on kilns"),
         ("A damper is a plate", "The damper is a plate", "p: The damper"),
