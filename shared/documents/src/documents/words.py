@@ -18,7 +18,7 @@ _MANUAL_SECTION: Final = re.compile(r"\s?\(\d\w?\)(?: manual page)?$", re.IGNORE
 _SUFFIXES: Final = tuple("ations ation ings ing ions ion ates ate ers er ied ies ed es s e y".split())  # noqa: SIM905
 _MIN_STEM: Final = 3
 _STEMS: Final = 8192
-_TEXTS: Final = 2048
+_TEXTS: Final = 4096
 _LONGEST_REMEMBERED: Final = 500
 
 
@@ -59,6 +59,11 @@ COMMON_STEMS: Final = frozenset(
 
 def telling_stems(text: str) -> tuple[str, ...]:
     """Returns the stems without function words, in order; all stems if there are no others."""
+    return (_telling if len(text) <= _LONGEST_REMEMBERED else _telling.__wrapped__)(text)
+
+
+@lru_cache(_TEXTS)
+def _telling(text: str) -> tuple[str, ...]:
     stems = stems_of(text)
     return tuple(each for each in stems if each not in COMMON_STEMS) or stems
 

@@ -3,10 +3,11 @@
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from documents.sections import Section
-from documents.words import stems_of
+from documents.words import stems_of, telling_stems
 from reading import folder as document_folder
 from reading.collection import (
     abbreviations_of,
@@ -128,22 +129,22 @@ class DocumentIndex:
         return tuple(self._source(n, each, licence) for n, each in enumerate(found, start=1))
 
     def _stems_of(self, keyword: Keyword) -> set[str]:
-        spelled = self._facts.abbreviations.get(keyword.text, "")
-        short = (
-            each
-            for each, form in self._facts.abbreviations.items()
-            if frozenset(keyword.stems) <= frozenset(stems_of(form))
-        )
-        return {*keyword.stems, *stems_of(spelled), *(stem for each in short for stem in stems_of(each))}
+        """Returns the stems to look for; the product's name stands in too many titles."""
+        stems = {*keyword.stems, *telling_stems(self._facts.other_form(keyword) or "")}
+        return stems - self._facts.product_words or stems
+
+    @cached_property
+    def _stems_by_page(self) -> Mapping[str, frozenset[str]]:
+        return {
+            path: frozenset(stems_of(" ".join(each.text for _, each in page.walk())))
+            for path, page in self._pages.items()
+        }
 
     def _mentions(self, keyword: Keyword) -> list[tuple[str, str]]:
         """Returns (title, path) of the pages with most of the keyword's words; none if no word occurs."""
         wanted = frozenset(keyword.stems)
-        counts = {
-            path: len(wanted.intersection(*[stems_of(" ".join(each.text for _, each in page.walk()))]))
-            for path, page in self._pages.items()
-        }
-        most = sorted((-count, path) for path, count in counts.items() if count)
+        counts = ((len(wanted & stems), path) for path, stems in self._stems_by_page.items())
+        most = sorted((-count, path) for count, path in counts if count)
         return [(self._pages[path].title, path) for _, path in most[:3]]
 
     def _source(self, n: int, found: SpineCandidate, licence: str | None) -> ArticleSource:

@@ -5,10 +5,10 @@ words that merely occur in texts make no candidate.
 """
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Final
 
 from documents.blocks import Paragraph
@@ -116,7 +116,7 @@ class SectionHead:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CollectionFacts:
     """What all documents of a collection have in common; see `reading.collection`."""
 
@@ -126,6 +126,14 @@ class CollectionFacts:
     """Headings, in lower case, that stand on so many pages that they name the site."""
     abbreviations: Mapping[str, str] = field(default_factory=dict)
     """The spelled form of each abbreviation that a text introduces: "Virtual Private Network (VPN)"."""
+
+    @cached_property
+    def _abbreviated(self) -> Mapping[tuple[str, ...], str]:
+        return {telling_stems(spelled): short for short, spelled in self.abbreviations.items()}
+
+    def other_form(self, keyword: "Keyword") -> str | None:
+        """Returns what a keyword is short for, or its abbreviation."""
+        return self.abbreviations.get(keyword.text) or self._abbreviated.get(keyword.stems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +196,8 @@ def aboutness(
     if not keyword.stems or keyword.is_generic or head.title.casefold() in facts.site_names:
         return 0.0
     best = _named(keyword.stems, head, facts)
-    if best < _ABBREVIATED:
-        others = (telling_stems(each) for each in _other_forms(keyword, facts))
-        best = max(best, *(_ABBREVIATED * _named(each, head, facts) for each in others), 0.0)
+    if best < _ABBREVIATED and (other := facts.other_form(keyword)):
+        best = max(best, _ABBREVIATED * _named(telling_stems(other), head, facts))
     if best < _INDEXED and _is_indexed(keyword, head, use):
         best = _INDEXED
     return round(best, 4)
@@ -278,14 +285,13 @@ def _score(keyword: Keyword, head: SectionHead, use: KeywordUse, about: float) -
 
 def _named(wanted: Sequence[str], head: SectionHead, facts: CollectionFacts) -> float:
     """Rates the title, the parts of the title and the signatures."""
-    context = frozenset(
-        each for text in (*head.titles_above, *head.parent_titles) for each in telling_stems(text)
-    )
     if head.kind in _ENTRIES:
         # "( expression )" must not win "conditional expressions" by its path.
         best = max((_likeness(wanted, telling_stems(each), facts) for each in _titles(head)), default=0.0)
         return _ENTRY_DISCOUNT * best if best >= _LEAST_OF_ENTRIES else 0.0
     title = bare_title(head.title)
+    above = (*head.titles_above, *head.parent_titles)
+    context = frozenset(each for text in above for each in telling_stems(text))
     best = _likeness(wanted, telling_stems(title), facts, context)
     parts = (telling_stems(each) for each in _PARTS.split(title) if each)
     return max(best, *(_PART_DISCOUNT * _likeness(wanted, each, facts) for each in parts), 0.0)
@@ -302,19 +308,19 @@ def _likeness(
     context: frozenset[str] = frozenset(),
 ) -> float:
     """Compares the keyword's stems with a title's; `context` are those of the titles above."""
-    keyword, other = Counter(wanted), Counter(title)
-    if keyword.keys().isdisjoint(other):
+    keyword, other = frozenset(wanted), frozenset(title)
+    if keyword.isdisjoint(other):
         return 0.0
-    if keyword == other:
+    if keyword == other and sorted(wanted) == sorted(title):
         return 1.0 if [*wanted] == [*title] else 0.95
     light = _LIGHT | facts.product_words
     plain, plain_title = ([each for each in stems if each not in light] for stems in (wanted, title))
-    if plain and Counter(plain) == Counter(plain_title):
+    if plain and sorted(plain) == sorted(plain_title):
         return 0.92 if plain == plain_title else 0.90
     if keyword <= other:
-        share = len(wanted) / len(title)
+        share = len(wanted) / max(len(wanted), len(title))
         return (0.5 if find_run(wanted, title) is not None else 0.4) + 0.4 * share
-    if other <= keyword and context.issuperset(keyword - other):
+    if other <= keyword and keyword - other <= context:
         return 0.88 if 2 * len(title) >= len(wanted) else 0.70
     return 0.0
 
@@ -322,19 +328,10 @@ def _likeness(
 def _is_indexed(keyword: Keyword, head: SectionHead, use: KeywordUse | None) -> bool:
     """Whether an index leads here, to a text that is on the keyword and does not only mention it."""
     entries = (*head.index_terms, *(() if head.kind in _ENTRIES else head.names))
-    if not any(Counter(telling_stems(each)) == Counter(keyword.stems) for each in entries):
+    if not any(sorted(telling_stems(each)) == sorted(keyword.stems) for each in entries):
         return False
     often = max(3.0, head.words / 100)
     return use is None or (use.phrases > 0 and use.uses >= often * len(keyword.stems))
-
-
-def _other_forms(keyword: Keyword, facts: CollectionFacts) -> Iterator[str]:
-    """Yields what a keyword is short for, or its abbreviation."""
-    for abbreviation, spelled in facts.abbreviations.items():
-        if keyword.text == abbreviation:
-            yield spelled
-        elif keyword.stems == telling_stems(spelled):
-            yield abbreviation
 
 
 def _beginning(section: Section) -> str:

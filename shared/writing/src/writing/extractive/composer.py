@@ -40,6 +40,8 @@ ALSO_ABOUT = 0.72
 """The least aboutness of another section that fills up a short article."""
 SHORT_WORDS = 180
 MAX_TRIES = 6
+MAX_BEHIND = 0.25
+"""Where a page is named like the keyword, one with so much less aboutness has another subject."""
 MAX_SEE_ALSO = 5
 MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
@@ -65,7 +67,8 @@ def compose(
         key=lambda each: (0.0 if each.n in is_ranked else -each.about, each.n),
     )
     refusals: list[str] = []
-    for source in ranked[:MAX_TRIES]:
+    best = max((each.about for each in ranked), default=0.0)
+    for source in [each for each in ranked if each.about >= best - MAX_BEHIND][:MAX_TRIES]:
         try:
             return _SpineArticle(keyword, stems, source, ranked, language, today).write()
         except NoSpineError as error:
@@ -222,7 +225,10 @@ class _SpineArticle:
         return [
             each
             for each in self._others
-            if each.n not in shown and each.about >= MIN_ABOUT and comparable(_heading(each)) not in taken
+            if each.n not in shown
+            and each.about >= MIN_ABOUT
+            and comparable(_heading(each)) not in taken
+            and telling_stems(_heading(each)) != tuple(self._stems)
         ][:MAX_SEE_ALSO]
 
     def _seen_also(self, parts: Sequence[tuple[ArticleSource, Part]]) -> set[int]:
@@ -234,7 +240,7 @@ class _SpineArticle:
         return article_title(self._keyword, self._section.title, is_entry=self._is_entry)
 
     def _description(self, spine: Spine) -> str:
-        blocks = spine.parts[0].blocks
+        blocks = next(part.blocks for part in spine.parts if part.units)
         if isinstance(blocks[0], Definitions):
             blocks = tuple(paragraphs_of(blocks[0].entries[0].blocks))
         return description(blocks)

@@ -19,6 +19,7 @@ from documents.blocks import (
     Note,
     Paragraph,
     Table,
+    text_of,
     words_in,
 )
 from writing.extractive import references
@@ -33,6 +34,7 @@ MAX_LINES: Final = 400
 WHOLE_LIST_WORDS: Final = 520
 """Longer lists of independent items stop at `SHOWN_LIST_WORDS`."""
 SHOWN_LIST_WORDS: Final = 330
+LEAST_ITEMS_SHOWN: Final = 0.8
 MAX_DEPTH: Final = 12
 
 Structure: TypeAlias = ItemList | Listing | Table | Definitions
@@ -130,8 +132,8 @@ class Mender:
         match block:
             case Listing(lines) if 0 < len(lines) <= MAX_LINES:
                 shown = (block,)
-            case Table(rows, head) if 0 < len(rows) <= MAX_ROWS:
-                shown = (block,) if 0 < len(head or rows[0]) <= MAX_COLUMNS else ()
+            case Table(rows) if 0 < len(rows) <= MAX_ROWS:
+                shown = _table(block)
             case ItemList(items):
                 shown = self._list(block, [self.inner(item.blocks) for item in items])
             case Definitions(entries):
@@ -139,11 +141,12 @@ class Mender:
         return shown or None
 
     def _list(self, whole: ItemList, items: Sequence[tuple[Block, ...]]) -> tuple[Block, ...]:
-        if not all(items):
-            return ()
-        told = replace(whole, items=tuple(map(ListItem, items)))
+        told = replace(whole, items=tuple(map(ListItem, filter(None, items))))
         if whole.ordered:
-            return (told,) if words_in(told) <= MAX_NUMBERED_WORDS else ()
+            return (told,) if all(items) and words_in(told) <= MAX_NUMBERED_WORDS else ()
+        # A few items that only point elsewhere are not missed.
+        if len(told.items) < LEAST_ITEMS_SHOWN * len(items):
+            return ()
         return _shortened(told, told.items, lambda some: replace(told, items=some))
 
     def inner(self, blocks: Sequence[Block], depth: int = 1) -> tuple[Block, ...]:
@@ -154,6 +157,9 @@ class Mender:
             if found is None:
                 break
             shown += found
+        if shown and len(shown) < len(blocks) and text_of(shown[-1]).endswith(":"):
+            # It led up to something that is not shown.
+            shown.pop()
         return tuple(shown)
 
     def _inner(self, block: Block, depth: int) -> tuple[Block, ...] | None:
@@ -187,12 +193,25 @@ class Mender:
         return () if all(map(references.is_pointer, split(text))) else (paragraph,)
 
 
+def _table(table: Table) -> tuple[Block, ...]:
+    """Returns the table without empty columns, whose pictures are lost, if more than one is left."""
+    lines = (table.head or ("",) * len(table.rows[0]), *table.rows)
+    full = [at for at in range(len(lines[0])) if any(line[at : at + 1] not in {("",), ()} for line in lines)]
+    if not 1 < len(full) <= MAX_COLUMNS:
+        return ()
+    if len(full) == len(lines[0]):
+        return (table,)
+    head, *rows = (tuple(line[at] if at < len(line) else "" for at in full) for line in lines)
+    return (replace(table, head=head if table.head else (), rows=tuple(rows)),)
+
+
 def _definitions(entries: Sequence[DefinitionEntry]) -> tuple[Block, ...]:
     told = [each for each in entries if each.blocks and each.terms]
     if not told:
         return ()
     if words_in(Definitions(tuple(told))) > WHOLE_LIST_WORDS:
-        told = [replace(each, blocks=_beginning(each.blocks)) for each in told]
+        room = SHOWN_LIST_WORDS // len(told)
+        told = [replace(each, blocks=_beginning(each.blocks, room)) for each in told]
     return _shortened(Definitions(tuple(told)), told, Definitions)
 
 
@@ -215,10 +234,13 @@ def _shortened(
     return (build(tuple(parts[:count])), Label(f"({len(parts) - count} more in the source)"))
 
 
-def _beginning(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """Returns the first paragraph of an explanation, with a syntax listing in front of it."""
+def _beginning(blocks: Sequence[Block], room: int) -> tuple[Block, ...]:
+    """Returns the first paragraph of an explanation with a syntax listing in front of it, and more within the room."""
     first = next((at for at, block in enumerate(blocks) if isinstance(block, Paragraph)), 0)
-    return tuple(blocks[: first + 1])
+    end, words = first + 1, sum(map(words_in, blocks[: first + 1]))
+    while end < len(blocks) and (words := words + words_in(blocks[end])) <= room:
+        end += 1
+    return tuple(blocks[:end])
 
 
 def beginning_of(paragraph: Paragraph, sentences: int) -> Paragraph:

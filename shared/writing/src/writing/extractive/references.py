@@ -62,7 +62,7 @@ _BELOW: Final = re.compile(
 _ELSEWHERE: Final = re.compile(
     r"\bthe (?:previous|preceding|next|following|last|earlier|first|second|above) "
     r"(?:(?:few|two|three|several) )?(?:sub-?section|section|page|figure|chapter|diagram)s?\b"
-    rf"|\b(?:as|when|what|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|{_TOLD}|learned|noted|used|did)\b"
+    rf"|\b(?:as|when|what|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|noted|used|did)\b"
     rf"|\b{_TOLD} (?:elsewhere|in (?:the )?(?:previous|next|preceding|following|earlier|last))\b"
     rf"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bthis {_PART}\b(?! (?:number|size|cache|table|fault|break|of))|\bother chapters\b"
     r"|\bin (?:chapters?|sections?) (?:of|on)\b|\blines? \d+\b|\bsidebar\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b"
@@ -75,13 +75,13 @@ _EXAMPLE: Final = re.compile(
     re.IGNORECASE,
 )
 _DEPENDENT: Final = re.compile(
-    r"^(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|both(?! \w+ and)|another|others?|neither|either|"
+    r"^(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|both(?! (?:\w+ ){1,4}and\b)|another|others?|neither|either|"
     r"same|the (?:same|former|latter|others?|second|third|next|last|final|above|previous|preceding|reason|result|problem|"
     r"difference|remaining|rest|resulting|explanation|answer|solution)|one (?:of (?:these|them|those)|such|way|reason)|(?:some|all|most|many|each|any|none|either|both) of (?:the(?:se|m)|those)|"
     r"however|therefore|thus|hence|also|moreover|furthermore|additionally|in addition(?! to)|besides|similarly|likewise|"
     r"otherwise|instead(?! of)|conversely|then|next|finally|secondly?|thirdly?|lastly|meanwhile|consequently|"
     r"as a (?:result|consequence)|as such|accordingly|nevertheless|nonetheless|still|yet|but|and|or|so|nor|because of (?:this|that)|"
-    r"for (?:example|instance|this|that|these|those)|in (?:contrast|fact|particular|other words|turn|short|addition|effect|any case|"
+    r"among (?:other things|these|them|those)|for (?:example|instance|this|that|these|those)|in (?:contrast|fact|particular|other words|turn|short|addition|effect|any case|"
     r"this|that|these|those|such|both|either|each|the (?:first|second|former|latter|same|other))|on the (?:other|one) hand|by (?:contrast|comparison)|"
     r"indeed|again|now|alternatively|specifically|that is|what(?:.s| is) (?:more|worse)|even (?:so|then)|at (?:this|that|the same)|"
     r"with (?:this|that|these|either)|under (?:this|these|such)|to (?:this|that|do (?:this|that|so)|avoid this|fix this)|"
@@ -105,7 +105,7 @@ _QUALIFIES: Final = re.compile(
 )
 _ADDS: Final = re.compile(r"\b(?:also|another|further|still|additional|other|remaining)\b", re.IGNORECASE)
 _ADDS_WITHIN: Final = 8
-_DEFINITE: Final = re.compile(r"^(?:The|That|Those|Both|All)\s+(.{1,120})", re.DOTALL)
+_DEFINITE: Final = re.compile(r"^(?:The|That|Those|All)\s+(.{1,120})", re.DOTALL)
 _SAYS_WHICH: Final = re.compile(
     r"\b(?:of|that|which|who|whose|where|between|for|in|on|from|to|at|with|by)\b|[A-Z_`(“\"]|\d|\w-\w"
 )
@@ -177,7 +177,7 @@ def is_dependent(sentence: str, heading: AbstractSet[str] = frozenset()) -> bool
     """
     text = sentence.lstrip("\"'“‘(")  # noqa: RUF001 - typographic quotes
     if _DEPENDENT.match(text) is None:
-        return False
+        return text.startswith(("…", "..."))
     if not _OF_ITS_HEADING.match(text):
         return True
     return (heading | _ITSELF).isdisjoint(map(stem, words_of(text[:_BEGINNING])[1 : 1 + _SUBJECT_WORDS]))

@@ -6,13 +6,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note, Paragraph
+from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note, Paragraph, Table
 from documents.sections import ENTRY_LEVEL, Section
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
 from writing.extractive.mending import beginning_of
 from writing.extractive.titles import comparable, heading_of
-from writing.extractive.units import Unit, UnitReader, entries_below
+from writing.extractive.units import Unit, UnitReader, announces, entries_below
 from writing.quality.likeness import runs
 
 INTRODUCTION_WORDS: Final = 320
@@ -33,10 +33,10 @@ MIN_ENTRY_WORDS: Final = 4
 MIN_LEAD_WORDS: Final = 15
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
-MIN_CONTENTS: Final = 2
+MIN_CONTENTS: Final = 3
 MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
-MAX_CONTENTS_WORDS: Final = 60
+MAX_CONTENTS_WORDS: Final = 40
 REPEATED_RUN: Final = 5
 REPEATED: Final = 0.4
 """The share of runs of five words from which a unit repeats others."""
@@ -53,7 +53,7 @@ _INTRODUCTIONS: Final = frozenset(
     "introduction overview description background general about summary basics purpose motivation rationale preface".split()  # noqa: SIM905
 )
 _SKIPPED: Final = re.compile(
-    r"^(?:name|see also|references?|bibliography|further reading|related \w+|authors?|author.s? .{0,20}|credits|acknowledge?ments|bugs|known bugs|files|synopsis|"
+    r"^(?:name|see also|references?|bibliography|further reading|related \w+|authors?|author\(s\)|author.s? .{0,20}|credits|acknowledge?ments|bugs|known bugs|files|synopsis|"
     r"syntax|feedback|reporting bugs|history|news|change ?log|changes|release notes|what.s new.{0,40}|copyright|copying|licen[cs]e|to-?do|"
     r"environment|exit status|diagnostics|availability|colophon|index|contents|table of contents|more information|resources|links|"
     r"notes?|details|conclusions?|miscellaneous|other|more|text|content|untitled|section|misc)$",
@@ -135,24 +135,25 @@ class SpineReader:
             if not parts:
                 opening = Part(None, _trimmed(introduction, LONE_WORDS))
             return self._spine(opening, parts, subsections)
-        if (found := self._contents(subsections)) is not None:
-            return found
-        if (found := self._lifted(subsections)) is not None:
-            return found
+        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
+        ladder = (
+            (self._lifted, self._contents, self._headed)
+            if is_reference
+            else (self._lifted, self._headed, self._contents)
+        )
+        for rung in ladder:
+            if (found := rung(subsections)) is not None:
+                return found
         raise NoSpineError("has no paragraph that opens an article")
 
     def _introduced(self) -> tuple[Section, tuple[Section, ...]]:
         """Returns the section with a first sub-section "Introduction" or "Description" as its own text."""
         section = self._section
-        for at, child in enumerate(section.children[:LIFTED_FROM]):
+        for at, child in enumerate(section.children[:MAX_SUBSECTIONS]):
             if comparable(child.title) in _INTRODUCTIONS:
-                # A page that begins with a synopsis and a table of options opens with its description.
-                opens = any(isinstance(block, Paragraph) for block in section.blocks)
-                blocks = (*(section.blocks if opens else ()), *child.blocks)
+                blocks = (*section.blocks, *child.blocks)
                 others = (*section.children[:at], *child.children, *section.children[at + 1 :])
                 return replace(section, blocks=blocks, children=()), others
-            if _SKIPPED.match(child.title.strip()) is None:
-                break
         return section, section.children
 
     def _opens(self, unit: Unit) -> bool:
@@ -168,7 +169,11 @@ class SpineReader:
             return unit.words >= MIN_SHARE
         block = unit.blocks[0]
         if len(unit.blocks) > 1 and not first.endswith((".", "!")):
-            return unit.words >= MIN_LEAD_WORDS and _VERB.search(first) is not None
+            return (
+                unit.words >= MIN_LEAD_WORDS
+                and len(first.split()) >= MIN_ENTRY_WORDS
+                and _VERB.search(first) is not None
+            )
         return isinstance(block, Paragraph) and len(block.text.split()) >= _least_words(self._section)
 
     def _share(self, text: str) -> float:
@@ -181,13 +186,15 @@ class SpineReader:
         shown: list[Unit] = []
         is_previous_shown = False
         for at, unit in enumerate(units):
-            if unit.behind_drop or not is_previous_shown:
+            is_synopsis = begins and not unit.behind_drop and unit.is_bare and len(shown) == at
+            if (unit.behind_drop or not is_previous_shown) and not is_synopsis:
                 is_first = at == 0 and not unit.behind_drop and not begins
                 is_previous_shown = self._stands_alone(unit, heading, is_first=is_first)
                 if not is_previous_shown:
                     continue
                 if shown or at:
                     unit = replace(unit, behind_drop=True)  # noqa: PLW2901 - the same unit, known to stand behind a drop
+            is_previous_shown = True
             shown.append(unit)
             self._known |= frozenset(stems_of(unit.text))
         return shown
@@ -196,7 +203,7 @@ class SpineReader:
         first = unit.first
         if unit.is_bare or not first:
             # A list right under its heading needs no sentence, and terms are explained anywhere.
-            return is_first or isinstance(unit.blocks[0], Note | Definitions | Listing)
+            return is_first or isinstance(unit.blocks[0], Note | Definitions | Listing) or unit.is_titled
         return not (
             references.is_dependent(first, heading)
             or references.has_unknown_subject(first, self._known | heading)
@@ -239,7 +246,7 @@ class SpineReader:
     def _parts_of(self, section: Section) -> list[Part]:
         """Returns a sub-section's own part, with parts below it if it is short."""
         heading = self._heading | frozenset(stems_of(section.title))
-        units = self._connected(self._units.read(section, heading), heading, begins=False)
+        units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=False))
         if units and units[0].behind_drop and not self._names(section, units[0]):
             return []
         own = Part(heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL), tuple(units))
@@ -273,7 +280,9 @@ class SpineReader:
             first = units[0].blocks[0]
             is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= MAX_CONTENTS_WORDS
             told = first if is_whole else beginning_of(first, 2 if units[0].first.endswith("?") else 1)
-            if len(told.text.split()) < _least_words(section) or not told.text.endswith((".", "!")):
+            size = len(told.text.split())
+            is_short = _least_words(section) <= size <= MAX_CONTENTS_WORDS
+            if not is_short or not told.text.endswith((".", "!")) or announces(told.text):
                 continue
             title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
             entries.append(DefinitionEntry((title,), (told,)))
@@ -286,33 +295,40 @@ class SpineReader:
                 part = Part(title, _trimmed(rest, 2 * SUBSECTIONS_WORDS // MAX_SUBSECTIONS))
                 if part.words >= OWN_WORDS:
                     behind.append((section, [part]))
-        if len(entries) < MIN_CONTENTS:
+        if len(entries) < (2 if is_reference else MIN_CONTENTS):
             return None
         return self._spine(Part(None, (Unit((Definitions(tuple(entries)),)),)), behind, subsections)
 
     def _lifted(self, subsections: Sequence[Section]) -> Spine | None:
-        """Opens with the first paragraph of an early sub-section."""
+        """Opens with the first paragraph of an early sub-section, if that says what the keyword is."""
         for section in subsections[:LIFTED_FROM]:
             heading = self._heading | frozenset(stems_of(section.title))
             units = self._connected(self._units.read(section, heading), heading, begins=True)
-            if units and self._opens(units[0]) and isinstance(units[0].blocks[0], Paragraph):
-                defines = is_definition(self._keyword, units[0].first)
-                if self._share(units[0].text) >= 0.5 or defines:  # noqa: PLR2004 - half of the keyword
-                    rest = replace(section, blocks=section.blocks[len(units[0].blocks) :])
-                    others = [rest if each is section else each for each in subsections]
-                    opening = Part(None, (units[0],))
-                    return self._spine(opening, self._subsections(others, MAX_WORDS - opening.words), others)
-            if sum(unit.words for unit in units) >= 40:  # noqa: PLR2004 - what follows it is no beginning
-                break
+            if units and self._opens(units[0]) and is_definition(self._keyword, units[0].first):
+                rest = replace(section, blocks=section.blocks[len(units[0].blocks) :])
+                others = [rest if each is section else each for each in subsections]
+                opening = Part(None, (units[0],))
+                return self._spine(opening, self._subsections(others, MAX_WORDS - opening.words), others)
         return None
 
+    def _headed(self, subsections: Sequence[Section]) -> Spine | None:
+        """Begins with the first sub-section under its heading, as a page without introduction does."""
+        found = self._subsections(subsections, MAX_WORDS)
+        if not found or found[0][0] not in subsections[:2]:
+            return None
+        first = next((unit for part in found[0][1] for unit in part.units), None)
+        return self._spine(None, found, subsections) if first is not None and self._opens(first) else None
+
     def _spine(
-        self, opening: Part, found: Iterable[tuple[Section, list[Part]]], subsections: Sequence[Section]
+        self,
+        opening: Part | None,
+        found: Iterable[tuple[Section, list[Part]]],
+        subsections: Sequence[Section],
     ) -> Spine:
         shown = [*found]
         titles = {id(section) for section, _ in shown}
         left_out = tuple(each for each in subsections if id(each) not in titles)
-        parts = [opening, *(part for _, parts in shown for part in parts)]
+        parts = [*([opening] if opening else []), *(part for _, parts in shown for part in parts)]
         return Spine(tuple(_without_repetition(parts)), left_out)
 
 
@@ -342,9 +358,9 @@ def _least_words(section: Section) -> int:
 
 
 def _opening_first(units: Sequence[Unit]) -> list[Unit]:
-    """Moves notes and a synopsis in front of the introduction behind its first paragraph."""
+    """Moves notes, a synopsis and its options in front of the introduction behind its first paragraph."""
     ahead = 0
-    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note | Listing):
+    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note | Listing | Table):
         ahead += 1
     if not 0 < ahead < len(units):
         return [*units]

@@ -24,7 +24,7 @@ _NEAR_ITS_DAY = re.compile(
     r"(?:released|launched|published|announced|introduced|available|shipped|discontinued|deprecated|removed|dropped))\b"
     r"(?! (?:if|when|once|after|unless|whenever|as soon|until))"
     r"|\b(?:is|are) (?:scheduled|planned|slated) (?:for|to)\b|\bin the (?:near|foreseeable) future\b|\bin (?:a )?future (?:release|version)s?\b"
-    r"|\b(?:recently|lately|not long ago|so far this)\b",
+    r"|\b(?:(?<!most )recently|lately|not long ago|so far this)\b",
     re.IGNORECASE,
 )
 # These hold as long as nothing changes.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from documents.blocks import Block, ItemList, Paragraph
+from documents.blocks import Block, Paragraph
 from documents.words import bare_title, telling_stems, words_of
 from writing.article import MAX_META_DESCRIPTION, MAX_TITLE
 from writing.extractive.sentences import split
@@ -72,27 +72,22 @@ def article_title(keyword: str, title: str, *, is_entry: bool) -> str:
 def description(blocks: Sequence[Block]) -> str:
     """Returns the first whole sentences, up to 155 characters; a long first one ends at a clause.
 
-    A paragraph that leads up to a list takes its first item.
+    A sentence that leads up to a list is left out, or ends before its colon.
     """
     text = ""
-    for at, block in enumerate(blocks):
+    for block in blocks:
         if not isinstance(block, Paragraph):
             break
         for sentence in split(block.text):
+            if sentence.endswith(":") and len(text) >= _SHORT_DESCRIPTION:
+                return text
             longer = f"{text} {sentence}" if text else sentence
             if len(longer) > MAX_META_DESCRIPTION:
                 return text if len(text) >= _SHORT_DESCRIPTION else _cut_clause(longer)
             text = longer
-        if text.endswith(":"):
-            return _cut_clause(_with_first_item(text, blocks[at + 1 :]))
-        if len(text) >= MIN_DESCRIPTION:
+        if len(text) >= MIN_DESCRIPTION or not text.endswith((".", "!", "?")):
             break
-    return text
-
-
-def _with_first_item(text: str, behind: Sequence[Block]) -> str:
-    item = behind[0].items[0].blocks[0] if behind and isinstance(behind[0], ItemList) else None
-    return f"{text} {item.text}" if isinstance(item, Paragraph) else text.rstrip(":") + "."
+    return text if text.endswith((".", "!", "?")) else _cut_clause(text.rstrip(" :,;") + "…")
 
 
 def _cut_clause(text: str) -> str:

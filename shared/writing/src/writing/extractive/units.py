@@ -36,6 +36,11 @@ MIN_FRAGMENT_WORDS: Final = 8
 """A shorter line without a full stop is a label or a scrap."""
 NEAR_BLOCKS: Final = 6
 """A list or table "below" is at most so many blocks away."""
+MAX_NOTE_WORDS: Final = 200
+MAX_SIDEBAR_WORDS: Final = 90
+_NOTES: Final = frozenset(
+    ("", "note", "warning", "important", "caution", "tip", "attention", "danger", "hint")
+)
 MIN_ENTRIES: Final = 3
 MAX_MEAN_ENTRY: Final = 90
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
@@ -58,6 +63,8 @@ class Unit:
     """True if a paragraph right before it was left out."""
     is_bare: bool = False
     """True if it is a list or table that no sentence leads up to."""
+    is_titled: bool = False
+    """True if it begins with a table of one row, which names what the text behind it is about."""
 
     @cached_property
     def words(self) -> int:
@@ -166,11 +173,21 @@ class _BlockReader:
             case Note(title, inner):
                 self._at += 1
                 shown = self._mender.inner(inner)
-                return Unit((Note(title, shown),)) if shown else Unit((), behind_drop=True)
+                # A note is an aside: what is left of a cut or long one is not missed.
+                most = MAX_NOTE_WORDS if title.casefold() in _NOTES else MAX_SIDEBAR_WORDS
+                is_whole = shown == inner and words_in(block) <= most
+                return Unit((Note(title, shown),)) if is_whole else Unit(())
             case Gap(kind):
                 self._at += 1
                 # At the beginning it is the page's table of contents, or the like.
                 return Unit(()) if kind == "figure" or self._at == 1 else None
+            case Table(rows) if len(rows) == 1:
+                self._at += 1
+                titled = self._next() if self._at < len(self._blocks) else None
+                row = self._mender.structure(block)
+                if titled is None or not titled.blocks or row is None:
+                    return titled
+                return replace(titled, blocks=(*row, *titled.blocks), is_titled=True)
             case _:
                 self._at += 1
                 self._beside_listing = isinstance(block, Listing)
@@ -213,7 +230,7 @@ class _BlockReader:
         return at if at < len(self._blocks) and isinstance(self._blocks[at], Structure) else None
 
     def _leads(self, text: str, structure: Block) -> bool:
-        return isinstance(structure, Listing) or _announces(text)
+        return isinstance(structure, Listing) or announces(text)
 
     def _structure_shown(self, place: int | None) -> tuple[Block, ...] | None:
         """Returns the structure at the place with the labels in front of it; None if it cannot be shown."""
@@ -228,7 +245,7 @@ class _BlockReader:
         behind = self._blocks[self._at + 1] if self._at + 1 < len(self._blocks) else None
         if not isinstance(behind, Gap):
             return False
-        return paragraph.text.endswith(":") or (behind.kind != "figure" and _announces(paragraph.text))
+        return paragraph.text.endswith(":") or (behind.kind != "figure" and announces(paragraph.text))
 
     def _end_at_hole(self, blocks: Sequence[Block], last: Paragraph | None) -> Unit | None:
         """Skips the rest of the section; returns what stands before the hole."""
@@ -287,7 +304,7 @@ def _address_as_listing(block: Block) -> Block:
     return Listing((block.text,)) if isinstance(block, Paragraph) and is_address else block
 
 
-def _announces(text: str) -> bool:
+def announces(text: str) -> bool:
     """Whether a paragraph leads up to the block behind it, by its end."""
     last = (split(text) or (text,))[-1]
     return _ENDS.search(text) is None or _ANNOUNCES.search(last) is not None
