@@ -112,4 +112,4 @@ async def _write(
 
 
 def _milliseconds(started: float) -> float:
-    return round(1000 * (time.process_time() - started), 1)
+    return round(1000 * (time.process_time() - started), 3)

@@ -80,7 +80,7 @@ def shown_parts(markdown: str) -> list[ShownPart]:
             continue
         if element.tag in _HEADING_TAGS | {"pre", "p", "td", "th", "li"}:
             kind = "heading" if element.tag in _HEADING_TAGS or see_also else element.tag
-            parts += [_part(kind, text) for text in _own_texts(element)]
+            parts += [_part("term" if bold else kind, text) for text, bold in _own_texts(element)]
     return [part for part in parts if part.text.strip(" .\n")]
 
 
@@ -104,19 +104,19 @@ def missing_quotations(markdown: str, pages: Mapping[int, PageText]) -> list[str
     return missing
 
 
-def _own_texts(element: lxml.html.HtmlElement) -> Iterator[str]:
-    """Yields the text of an element, apart from blocks in it: a term in bold that it begins with, then the rest."""
+def _own_texts(element: lxml.html.HtmlElement) -> Iterator[tuple[str, bool]]:
+    """Yields the text of an element, apart from blocks in it; a term in bold that it begins with, with True, then the rest."""
     text = element.text or ""
     for child in element:
         if child.tag in _BLOCKS:
-            yield text
+            yield text, False
             text = child.tail or ""
         elif child.tag == "strong" and not text.strip():
-            yield child.text_content().rstrip(": ")
+            yield child.text_content().rstrip(": "), True
             text = _AFTER_TERM.sub("", child.tail or "")
         else:
             text += child.text_content() + (child.tail or "")
-    yield text
+    yield text, False
 
 
 def _pieces(part: ShownPart) -> Iterable[str]:
@@ -133,8 +133,9 @@ def _is_shown(piece: str, sources: Iterable[PageText], *, kind: str) -> bool:
         return any(_are_in_order(lines, source.whole) for source in sources)
     wanted, bare = comparable(piece), comparable(_without_brackets(piece))
     brackets = [comparable(bracket) for bracket in _BRACKET.findall(piece)]
+    terms = [comparable(term) for term in piece.split(", ")] if kind == "term" else [wanted]
     return any(
-        wanted in source.whole
+        _are_in_order(terms, source.whole)
         or (bare in source.without_brackets and all(each in source.whole for each in brackets))
         for source in sources
     )

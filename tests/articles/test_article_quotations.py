@@ -40,7 +40,7 @@ A damper is a plate in the chimney. [1]
 
 > **Note:** Wear gloves. [1]
 
-**cone** – Bends with heat. [1]
+**cone (), cone (n)** – Bends with heat. [1]
 
 ```
 cone ()
@@ -74,10 +74,11 @@ def test_an_article_of_the_page_passes(pages: dict[int, PageText]) -> None:
         ("Light the burner", "Light the fire", "li: Light the fire"),
         ("a finger’s width", "a thumb’s width", "li: Leave"),
         ("--cone 6", "--cone 7", "pre: kiln --cone 7"),
-        ("cone (n)", "cone (m)", "pre: cone ()"),
+        ("cone (n)\n", "cone (m)\n", "pre: cone ()"),
         ("cone ()\ncone (n)", "cone (n)\ncone ()", "pre: cone (n)"),
+        ("cone (), cone (n)", "cone (), kiln (n)", "term: cone"),
         ("Wear gloves", "Wear boots", "p: Wear boots"),
-        ("**Note:**", "**Danger:**", "p: Danger"),
+        ("**Note:**", "**Danger:**", "term: Danger"),
         ("- Notes", "- Glazes of ash", "heading: Glazes of ash"),
         ("1222 °C", "1232 °C", "td: 1232 °C"),
         ("## Firing a Kiln", "## More on kilns", "heading: More on kilns"),
