@@ -37,6 +37,7 @@ _INDEXED: Final = 0.82
 _ENTRY_DISCOUNT: Final = 0.95
 _LEAST_OF_ENTRIES: Final = 0.90
 _PART_DISCOUNT: Final = 0.93
+_LIGHT_DISCOUNT: Final = 0.12
 _MIN_SCORE: Final = 0.45
 _SURELY_ABOUT: Final = 0.8
 _READ: Final = 30_000
@@ -316,7 +317,9 @@ def _likeness(
     light = _LIGHT | facts.product_words
     plain, plain_title = ([each for each in stems if each not in light] for stems in (wanted, title))
     if plain and sorted(plain) == sorted(plain_title):
-        return 0.92 if plain == plain_title else 0.90
+        # "Archive options" asks for less than all of "Archives".
+        less = 0.0 if frozenset(wanted) - frozenset(plain) <= facts.product_words else _LIGHT_DISCOUNT
+        return (0.92 if plain == plain_title else 0.90) - less
     if keyword <= other:
         share = len(wanted) / max(len(wanted), len(title))
         return (0.5 if find_run(wanted, title) is not None else 0.4) + 0.4 * share

@@ -112,7 +112,7 @@ class Mender:
         sentence = paragraph.text[begin:end]
         if len(sentence) > references.MAX_CHARACTERS or references.has_credentials(sentence):
             return _Reference.DANGLES
-        told = references.without_lead(sentence) if leading else sentence
+        told = references.without_lead(sentence) if leading or around.below else sentence
         if self.is_outdated(sentence):
             return _Reference.POINTS
         is_away = references.is_positional(told, has_above=around.above, has_below=around.below)

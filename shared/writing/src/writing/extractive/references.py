@@ -64,6 +64,7 @@ _ELSEWHERE: Final = re.compile(
     r"(?:(?:few|two|three|several) )?(?:sub-?section|section|page|figure|chapter|diagram)s?\b"
     rf"|\b(?:as|when|what|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|noted|used|did)\b"
     rf"|\b{_TOLD} (?:elsewhere|in (?:the )?(?:previous|next|preceding|following|earlier|last))\b"
+    r"|\bthe (?:section|chapter|page) (?:on|about|titled|called|named|entitled)\b"
     rf"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bthis {_PART}\b(?! (?:number|size|cache|table|fault|break|of))|\bother chapters\b"
     r"|\bin (?:chapters?|sections?) (?:of|on)\b|\blines? \d+\b|\bsidebar\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b"
     r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b",
@@ -78,7 +79,7 @@ _DEPENDENT: Final = re.compile(
     r"^(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|both(?! (?:\w+ ){1,4}and\b)|another|others?|neither|either|"
     r"same|the (?:same|former|latter|others?|second|third|next|last|final|above|previous|preceding|reason|result|problem|"
     r"difference|remaining|rest|resulting|explanation|answer|solution)|one (?:of (?:these|them|those)|such|way|reason)|(?:some|all|most|many|each|any|none|either|both) of (?:the(?:se|m)|those)|"
-    r"however|therefore|thus|hence|also|moreover|furthermore|additionally|in addition(?! to)|besides|similarly|likewise|"
+    r"however|therefore|thus|hence|also|moreover|furthermore|additionally|in addition(?! to)|besides(?=,)|similarly|likewise|"
     r"otherwise|instead(?! of)|conversely|then|next|finally|secondly?|thirdly?|lastly|meanwhile|consequently|"
     r"as a (?:result|consequence)|as such|accordingly|nevertheless|nonetheless|still|yet|but|and|or|so|nor|because of (?:this|that)|"
     r"among (?:other things|these|them|those)|for (?:example|instance|this|that|these|those)|in (?:contrast|fact|particular|other words|turn|short|addition|effect|any case|"
@@ -115,7 +116,8 @@ _KNOWN: Final = frozenset(
     stems_of("user system computer internet network kernel shell administrator default program")
 )
 _LEADING_WORDS: Final = re.compile(
-    r"\b(?:(?:the|these|this) following|as follows|following|below|(?:like )?(?:this|these)|here (?:is|are)|the (?:example|command|output)s?)\b",
+    r"\b(?:(?:the|these|this) following|as follows|following|below|like (?:this|these)|(?:this|these)(?=:?$)|here (?:is|are)|"
+    r"the (?:example|command|output)s?)\b",
     re.IGNORECASE,
 )
 

@@ -129,7 +129,7 @@ class SpineReader:
             for each in children
             if each not in entries_below(section) and not _SKIPPED.match(each.title.strip())
         ]
-        if introduction and self._opens(introduction[0]):
+        if self._begins(introduction):
             opening = Part(None, _trimmed(introduction, INTRODUCTION_WORDS))
             parts = self._subsections(subsections, MAX_WORDS - opening.words)
             if not parts:
@@ -155,6 +155,17 @@ class SpineReader:
                 others = (*section.children[:at], *child.children, *section.children[at + 1 :])
                 return replace(section, blocks=blocks, children=()), others
         return section, section.children
+
+    def _begins(self, introduction: Sequence[Unit]) -> bool:
+        """Whether the article may begin with these units; a first short sentence may stand before the opening."""
+        first = introduction[0].blocks if introduction else ()
+        is_short = (
+            len(first) == 1
+            and isinstance(first[0], Paragraph)
+            and len(first[0].text.split()) < MIN_OPENING_WORDS
+            and not introduction[0].behind_drop
+        )
+        return any(map(self._opens, introduction[: 2 if is_short else 1]))
 
     def _opens(self, unit: Unit) -> bool:
         """Whether the article may begin with this unit."""

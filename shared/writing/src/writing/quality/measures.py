@@ -54,7 +54,7 @@ class MeasureBounds:
 
 WRITTEN: Final = MeasureBounds(mean_sentence=26, longest_paragraph=140, fewest_words=MIN_WORDS, repeated=0.05)
 QUOTED: Final = MeasureBounds(
-    mean_sentence=32, longest_paragraph=240, fewest_words=MIN_SHOWN_WORDS, repeated=0.15
+    mean_sentence=40, longest_paragraph=240, fewest_words=MIN_SHOWN_WORDS, repeated=0.15
 )
 
 
