@@ -85,24 +85,33 @@ def parts_of(root: etree._Element) -> PageParts:
             parts.unseen.add(element)
         elif element.tag in _FRAME and not boilerplate.is_boilerplate_name(element.get("class")):
             continue
-        elif hidden.hides(element):
+        elif element.keys() and (container := _classify(element, parts, hidden, whole)) is not None:
+            container.append(element)
             parts.unseen.add(element)
-        elif _is_toc(element, sizes):
-            parts.tocs.append(element)
-            parts.unseen.add(element)
-        elif _is_index(element):
-            parts.indexes.append(element)
-            parts.unseen.add(element)
-        elif (
-            (element.tag in _DROPPED and not _is_note(element))
-            or _is_furniture(element)
-            # An element with most of the page's text is the content, whatever its class says.
-            or (_is_navigation(element) and sizes.all[element] * 2 < whole)
-        ):
+        elif element.tag in _DROPPED and not _is_note(element):
             parts.unseen.add(element)
         elif _is_link_list(element, sizes, whole):
             parts.link_lists[element] = sizes.all[element]
     return parts
+
+
+def _classify(
+    element: etree._Element, parts: PageParts, hidden: HiddenElements, whole: int
+) -> list[etree._Element] | None:
+    """Return the list for an element that its attributes mark as no text; None for one that may be text."""
+    if hidden.hides(element):
+        return []
+    names = class_names(element)
+    if _is_toc(element, names, parts.sizes):
+        return parts.tocs
+    if not names.isdisjoint(_FURNITURE) or _is_directions(element, names):
+        return []
+    if _is_index(element, names):
+        return parts.indexes
+    # An element with most of the page's text is the content, whatever its class says.
+    if _is_navigation(element, names) and parts.sizes.all[element] * 2 < whole:
+        return []
+    return None
 
 
 def class_names(element: etree._Element) -> frozenset[str]:
@@ -119,10 +128,9 @@ def _main(root: etree._Element, sizes: TextSizes) -> etree._Element:
     return root
 
 
-def _is_toc(element: etree._Element, sizes: TextSizes) -> bool:
+def _is_toc(element: etree._Element, names: frozenset[str], sizes: TextSizes) -> bool:
     if element.tag not in _TOC_TAGS:
         return False
-    names = class_names(element)
     if element.tag == "table" and "menu" in names:
         return True
     identity = element.get("id") or ""
@@ -131,8 +139,7 @@ def _is_toc(element: etree._Element, sizes: TextSizes) -> bool:
     return sizes.linked[element] > 0 and sizes.linked[element] >= sizes.all[element] * _TOC_SHARE
 
 
-def _is_index(element: etree._Element) -> bool:
-    names = class_names(element)
+def _is_index(element: etree._Element, names: frozenset[str]) -> bool:
     if element.tag == "table":
         return not names.isdisjoint(_INDEX_NAMES) or any(name.startswith("index-") for name in names)
     return (
@@ -144,32 +151,27 @@ def _is_note(element: etree._Element) -> bool:
     return element.tag == "aside" and not class_names(element).isdisjoint(NOTES)
 
 
-def _is_furniture(element: etree._Element) -> bool:
-    names = class_names(element)
-    if not names:
-        return False
-    if not names.isdisjoint(_FURNITURE):
-        return True
-    # makeinfo's line of "Next:", "Previous:" and "Up:".
+def _is_directions(element: etree._Element, names: frozenset[str]) -> bool:
+    """Return whether an element is makeinfo's line of "Next:", "Previous:" and "Up:"."""
     return (
         "header" in names
         and element.tag == "div"
         and any(
             each.get("accesskey")
-            or (each.text or "").startswith("Next: ")
             or (each.text or "").strip() in _DIRECTIONS
+            or (each.text or "").startswith(("\nNext: ", "Next: "))
             for each in _first_within(element)
         )
     )
 
 
-def _is_navigation(element: etree._Element) -> bool:
+def _is_navigation(element: etree._Element, names: frozenset[str]) -> bool:
     if (element.get("role") or "").lower() in _ROLES:
         return True
-    if element.tag not in _NAVIGATION_TAGS or is_sidebar(element):
+    if element.tag not in _NAVIGATION_TAGS or ("sidebar" in names and is_sidebar(element)):
         return False
     # A section's id comes from its heading: "related-objects" may be a chapter of a manual.
-    is_chapter = element.tag == "section" or "section" in (element.get("class") or "").lower().split()
+    is_chapter = element.tag == "section" or "section" in names
     return boilerplate.is_boilerplate_name(element.get("class")) or (
         not is_chapter and boilerplate.is_boilerplate_name(element.get("id"))
     )
