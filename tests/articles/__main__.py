@@ -11,20 +11,26 @@ from pathlib import Path
 from tests.articles.article_runs import write_articles
 from tests.articles.cost_comparison import compare_costs
 from tests.articles.documentations import CORPORA, DOCUMENTATIONS, folder_of
-from tests.articles.keyword_draw import DrawnKeyword, draw_off_topic, draw_treated, read_marketers_keywords
+from tests.articles.keyword_draw import (
+    SEED,
+    DrawnKeyword,
+    draw_off_topic,
+    draw_treated,
+    read_marketers_keywords,
+)
 from tests.articles.measurement_report import write_report
 from tests.articles.raw_pages import read_folder
 
 FOREIGN_SUBJECTS = Path(__file__).with_name("foreign_subjects.txt").read_text().splitlines()
 
 
-def draw_keywords(name: str, folder: Path) -> list[DrawnKeyword]:
+def draw_keywords(name: str, folder: Path, seed: str = SEED) -> list[DrawnKeyword]:
     """Returns the keywords of a documentation: drawn from its own titles, or a marketer's, and those off topic."""
-    documentation = read_folder(folder)
+    documentation, seed = read_folder(folder), f"{seed}: {name}"
     treated = (
-        read_marketers_keywords(name, documentation) if name in CORPORA else draw_treated(documentation, name)
+        read_marketers_keywords(name, documentation) if name in CORPORA else draw_treated(documentation, seed)
     )
-    return treated + draw_off_topic(documentation, FOREIGN_SUBJECTS, name)
+    return treated + draw_off_topic(documentation, FOREIGN_SUBJECTS, seed)
 
 
 def main() -> int:
@@ -35,6 +41,7 @@ def main() -> int:
         "--sources", type=Path, metavar="FOLDER", help="another folder of documentation instead"
     )
     parser.add_argument("--out", type=Path, default=Path("build/articles"), help="default: build/articles")
+    parser.add_argument("--seed", default=SEED, help="draw other keywords than the tests do")
     parser.add_argument(
         "--install", action="store_true", help="install Debian's packages that are missing (as root)"
     )
@@ -53,7 +60,7 @@ def main() -> int:
         folders[given.sources.name] = given.sources
     if not folders:
         parser.error("say what to measure, or --sources FOLDER")
-    drawn = {name: draw_keywords(name, folder) for name, folder in folders.items()}
+    drawn = {name: draw_keywords(name, folder, given.seed) for name, folder in folders.items()}
     if given.against:
         for name, folder in folders.items():
             keywords = [each.keyword for each in drawn[name]]

@@ -47,7 +47,7 @@ class DrawnKeyword:
 
 
 def draw_treated(
-    documentation: RawDocumentation, name: str, *, per_kind: int = PER_KIND
+    documentation: RawDocumentation, seed: str, *, per_kind: int = PER_KIND
 ) -> list[DrawnKeyword]:
     """Draws titles, headings of sections with enough words, and index entries: as many of each, else more of the others."""
     titles = [DrawnKeyword(title, "title", page.words) for title, page in documentation.titles]
@@ -60,7 +60,7 @@ def draw_treated(
         and pages_with[heading.text] <= _HEADING_PAGES
     ]
     entries = [DrawnKeyword(entry.term, "index entry", entry.words) for entry in documentation.entries]
-    draw = random.Random(f"{SEED}: {name}")
+    draw = random.Random(seed)
     pools = [[each for each in pool if is_typed(each.keyword)] for pool in (titles, headings, entries)]
     drawn: list[DrawnKeyword] = []
     taken: set[frozenset[str]] = set()
@@ -94,10 +94,10 @@ def read_marketers_keywords(name: str, documentation: RawDocumentation) -> list[
 
 
 def draw_off_topic(
-    documentation: RawDocumentation, foreign: Sequence[str], name: str, *, each: int = PER_KIND
+    documentation: RawDocumentation, foreign: Sequence[str], seed: str, *, each: int = PER_KIND
 ) -> list[DrawnKeyword]:
     """Draws pairs of the documentation's own words that it does not treat together, and foreign subjects."""
-    draw = random.Random(f"{SEED}, off topic: {name}")
+    draw = random.Random(f"{seed}, off topic")
     named = [stems_of(" ".join((heading.text, *heading.path))) for heading in documentation.headings]
     named += [stems_of(title) for title, _ in documentation.titles]
     named += [stems_of(entry.term) for entry in documentation.entries]
