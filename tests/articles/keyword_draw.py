@@ -28,8 +28,9 @@ _LETTERS: Final = re.compile(r"[^\W\d_]{3}")
 _PLAIN_WORD: Final = re.compile(r"[a-z]{5,14}")
 _MIN_USES: Final = 5
 _TITLE_SHARE: Final = 0.05
-_PAGE_SHARE: Final = 0.3
-"""What stands on more pages goes with every subject: "gears bikes" is no stranger to a bicycle shop."""
+_PAGE_SHARE: Final = 0.1
+_MAX_PAGES: Final = 4
+"""What stands on more pages goes with every subject: to a bicycle shop "bikes gears" is none off topic, nor is "basic gears"."""
 _LIGHT: Final = frozenset(
     "a an and are as at by for from how in into is it its of on or that the this to with your you".split()  # noqa: SIM905 - a list of words
 )
@@ -110,7 +111,9 @@ def draw_off_topic(
     second = sorted(
         word
         for word, n in uses.items()
-        if n >= _MIN_USES and on_pages[word] <= _PAGE_SHARE * len(pages) and not word.endswith("ly")
+        if n >= _MIN_USES
+        and on_pages[word] <= max(_MAX_PAGES, _PAGE_SHARE * len(pages))
+        and not word.endswith("ly")
     )
     draw.shuffle(first)
     draw.shuffle(second)

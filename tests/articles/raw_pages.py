@@ -110,7 +110,7 @@ class RawPage:
 
     @cached_property
     def text(self) -> str:
-        """All text that the body shows, navigation too; a blank line where a block begins or ends."""
+        """All text that the body shows, navigation too, marks of footnotes not; a blank line where a block begins or ends."""
         return "".join(_visible(self.root))
 
     def heading_words(self) -> Iterator[tuple[lxml.html.HtmlElement, int]]:
@@ -403,7 +403,7 @@ def _visible(root: lxml.html.HtmlElement) -> Iterator[str]:
     walk = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, element in walk:
         if event == "start" and isinstance(element.tag, str):
-            if element.tag in _UNSEEN:
+            if element.tag in _UNSEEN or "footnote-reference" in element.get("class", ""):
                 walk.skip_subtree()
                 continue
             if element.tag not in _INLINE:
