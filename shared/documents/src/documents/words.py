@@ -11,7 +11,7 @@ _ASCII: Final = (
     bytes(at if chr(at) == "_" or chr(at).isalnum() else ord(" ") for at in range(128)).lower().ljust(256)
 )
 _NUMBERING: Final = re.compile(
-    r"^(?:(?:chapter|appendix|part|section) (?:\d+|[A-Z])[.:]? (?:[–—-] )?|(?:[A-Z]\.)?\d+(?:\.\d+)*\.? (?=\D)(?<=\. )|\d+(?:\.\d+)+ )",
+    r"^(?:(?:chapter|appendix|part|section) (?:\d+|[A-Z])[.:]? (?:[–—-] )?|(?:[A-Z]\.)?\d+(?:\.\d+)*\.? (?=\D)(?<=\. )|\d+(?:\.\d+)+ )",  # noqa: RUF001 - a dash between number and title
     re.IGNORECASE,
 )
 _MANUAL_SECTION: Final = re.compile(r"\s?\(\d\w?\)(?: manual page)?$", re.IGNORECASE)

@@ -72,7 +72,7 @@ class MarkdownWriter:
         if title and isinstance(first, Paragraph):
             parts = [self.titled(f"{title.rstrip(':')}:", first, " "), *self.blocks(rest)]
         else:
-            parts = [*([f"**{escape(title)}**"] if title else []), *self.blocks(blocks)]
+            parts = [*([f"**{escape(title)}**{self._mark}"] if title else []), *self.blocks(blocks)]
         return "\n".join(f"> {line}".rstrip() for line in "\n\n".join(parts).split("\n"))
 
     def _line(self, paragraph: Paragraph) -> str:

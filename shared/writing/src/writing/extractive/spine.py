@@ -37,6 +37,8 @@ MIN_CONTENTS: Final = 3
 MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
 MAX_CONTENTS_WORDS: Final = 40
+TOP_LEVEL: Final = 2
+"""The level of an article's headings."""
 REPEATED_RUN: Final = 5
 REPEATED: Final = 0.4
 """The share of runs of five words from which a unit repeats others."""
@@ -71,7 +73,7 @@ class Part:
 
     heading: str | None
     units: tuple[Unit, ...]
-    level: int = 2
+    level: int = TOP_LEVEL
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -271,7 +273,7 @@ class SpineReader:
             found = self._connected(self._units.read(child, inner), inner, begins=False)
             if found and not (found[0].behind_drop and not self._names(child, found[0])):
                 title = heading_of(child.title, is_entry=child.level >= ENTRY_LEVEL)
-                below.append(Part(title, tuple(found), level=3))
+                below.append(Part(title, tuple(found), level=TOP_LEVEL + 1))
         return [own, *below] if below or units else []
 
     def _names(self, section: Section, unit: Unit) -> bool:
@@ -355,8 +357,8 @@ def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
                 units.append(unit)
             said |= own
         name = comparable(part.heading or "")
-        is_known = part.heading is not None and (name in headings or name in _INTRODUCTIONS)
-        if (is_known and part.level > 2) or (not units and part.level > 2):  # noqa: PLR2004 - of a sub-section
+        is_weak = name in headings or name in _INTRODUCTIONS or (part.heading is not None and not name)
+        if (is_weak and (part.level > TOP_LEVEL or not name)) or (not units and part.level > TOP_LEVEL):
             continue
         headings.add(name)
         if units or part.heading is not None:

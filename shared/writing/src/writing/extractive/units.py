@@ -163,37 +163,50 @@ class _BlockReader:
         match block:
             case Paragraph():
                 return self._paragraph(block)
-            case Label(text):
-                self._at += 1
-                # A label belongs to the structure behind it; others are scraps.
-                if self._structure_at(self._at) != self._at:
-                    return Unit(())
-                found = self._next()
-                return found and replace(found, blocks=(Label(text), *found.blocks))
-            case Note(title, inner):
-                self._at += 1
-                shown = self._mender.inner(inner)
-                # A note is an aside: what is left of a cut or long one is not missed.
-                most = MAX_NOTE_WORDS if title.casefold() in _NOTES else MAX_SIDEBAR_WORDS
-                is_whole = shown == inner and words_in(block) <= most
-                return Unit((Note(title, shown),)) if is_whole else Unit(())
+            case Label():
+                return self._label(block)
+            case Note():
+                return self._note(block)
             case Gap(kind):
                 self._at += 1
                 # At the beginning it is the page's table of contents, or the like.
                 return Unit(()) if kind == "figure" or self._at == 1 else None
             case Table(rows) if len(rows) == 1:
-                self._at += 1
-                titled = self._next() if self._at < len(self._blocks) else None
-                row = self._mender.structure(block)
-                if titled is None or not titled.blocks or row is None:
-                    return titled
-                return replace(titled, blocks=(*row, *titled.blocks), is_titled=True)
+                return self._titled(block)
             case _:
                 self._at += 1
                 self._beside_listing = isinstance(block, Listing)
                 self._has_structure = True
                 structure = self._mender.structure(block)
                 return None if structure is None else Unit(structure, is_bare=True)
+
+    def _label(self, label: Label) -> Unit | None:
+        """A label belongs to the structure behind it; others are scraps."""
+        self._at += 1
+        if self._structure_at(self._at) != self._at:
+            return Unit(())
+        found = self._next()
+        return found and replace(found, blocks=(label, *found.blocks))
+
+    def _note(self, note: Note) -> Unit:
+        """A note is an aside: what is left of a cut or long one is not missed."""
+        self._at += 1
+        shown = self._mender.inner(note.blocks)
+        most = MAX_NOTE_WORDS if note.title.casefold() in _NOTES else MAX_SIDEBAR_WORDS
+        is_whole = len(shown) > 0 and shown == note.blocks and words_in(note) <= most
+        return Unit((note,) if is_whole else ())
+
+    def _titled(self, row: Table) -> Unit | None:
+        """A table of one row names what the text behind it is about."""
+        self._at += 1
+        shown = self._mender.structure(row)
+        behind = self._blocks[self._at] if self._at < len(self._blocks) else None
+        if not isinstance(behind, Paragraph):
+            return Unit(shown or (), is_bare=True)
+        titled = self._paragraph(behind)
+        if titled is None or not titled.blocks or shown is None:
+            return titled
+        return replace(titled, blocks=(*shown, *titled.blocks), is_titled=True)
 
     def _paragraph(self, paragraph: Paragraph) -> Unit | None:
         """Reads a paragraph with what it leads up to, and what goes on behind that."""
