@@ -70,8 +70,7 @@ def passages_of(sections: Section) -> tuple[DocumentPassage, ...]:
 def quality_of(sections: Section, link_lists: int = 0) -> float:
     """Return 1 for prose, less for a high share of links, and `LISTING_QUALITY` for pages that only enumerate.
 
-    Args:
-        link_lists: the characters of lists of links, which are no part of the sections.
+    `link_lists`: the characters of lists of links, which are no part of the sections.
     """
     text = [piece for piece in _pieces(sections) if piece.kind in _TEXT_KINDS]
     total = sum(len(piece.text) for piece in text) + link_lists
@@ -101,7 +100,7 @@ def _pieces(sections: Section) -> Iterator[_Piece]:
             yield from _of_block(block, heading, "paragraph")
 
 
-def _of_block(block: Block, heading: str | None, kind: _PieceKind) -> Iterator[_Piece]:
+def _of_block(block: Block, heading: str | None, kind: _PieceKind) -> Iterator[_Piece]:  # noqa: C901, PLR0912 - one for each kind
     match block:
         case Paragraph(text, links, flags):
             yield _Piece(kind, text, heading, sum(link.end - link.start for link in links), flags)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from lxml import etree
@@ -34,7 +34,7 @@ _FURNITURE: Final = frozenset(
     " wy-side-scroll wy-breadcrumbs wy-menu rst-versions rst-footer-buttons versionadded versionchanged seealso"
     " genindex-jumpbox modindex-jumpbox section-number secnumber linenos linenodiv lineno"
     # DocBook and Publican
-    " docnav navheader navfooter legalnotice revhistory authorgroup indexterm"
+    " docnav navheader navfooter legalnotice revhistory authorgroup indexterm edition pubdate releaseinfo productnumber"
     # makeinfo
     " nav-panel copiable-link copiable-anchor summary-letter printindex-index-header footnotes-segment"
     # Doxygen
@@ -47,12 +47,14 @@ _FURNITURE: Final = frozenset(
 _TOC_NAMES: Final = frozenset(
     "toctree-wrapper toc section-toc contents shortcontents table-of-contents tableofcontents local-toc".split()  # noqa: SIM905
 )
-_TOC_TAGS: Final = frozenset({"div", "ul", "ol", "dl", "table", "nav", "aside", "section"})
+_TOC_TAGS: Final = frozenset({"tr", "div", "ul", "ol", "dl", "table", "nav", "aside", "section"})
 _TOC_SHARE: Final = 0.4
 """Characters inside links, of those of a table of contents; Doxygen calls the whole text of a page "contents"."""
 _INDEX_NAMES: Final = frozenset({"indextable", "genindextable", "printindex", "index"})
 _DIRECTIONS: Final = frozenset({"Next:", "Previous:", "Up:"})
 _LOOKED_AT: Final = 40
+_MANY_ITEMS: Final = 100
+"""Items of a list that are looked at."""
 _MIN_MAIN_SHARE: Final = 0.05
 """Text of the page that an element marked as its main part has at least."""
 
@@ -79,6 +81,7 @@ def parts_of(root: etree._Element) -> PageParts:
     parts = PageParts(_main(root, sizes), sizes, elements)
     hidden = HiddenElements(root)
     whole = sizes.all[elements[0]]
+    titled = _titled(parts.root)
     for element in elements:
         parent = element.getparent()
         if parent in parts.unseen or parent in parts.link_lists:
@@ -90,7 +93,7 @@ def parts_of(root: etree._Element) -> PageParts:
             parts.unseen.add(element)
         elif element.tag in _DROPPED and not _is_note(element):
             parts.unseen.add(element)
-        elif _is_link_list(element, sizes, whole):
+        elif element not in titled and _is_link_list(element, sizes, whole):
             parts.link_lists[element] = sizes.all[element]
     return parts
 
@@ -116,6 +119,12 @@ def _classify(
 
 def class_names(element: etree._Element) -> frozenset[str]:
     return frozenset((element.get("class") or "").split())
+
+
+def _titled(root: etree._Element) -> frozenset[etree._Element]:
+    """Return the elements around the page's title: a page that lists others is no navigation as a whole."""
+    title = next(chain(root.iter("h1"), root.iter("h2", "h3", "h4")), None)
+    return frozenset(title.iterancestors()) if title is not None else frozenset()
 
 
 def _main(root: etree._Element, sizes: TextSizes) -> etree._Element:
@@ -193,6 +202,21 @@ def _is_link_list(element: etree._Element, sizes: TextSizes, whole: int) -> bool
     size = sizes.all[element]
     if not 0 < size * _LINK_LIST_SHARE <= sizes.linked[element]:
         return False
-    return element.tag in _LISTS or (
-        element.tag in _BOXES and sizes.links[element] >= _FEW_LINKS and size * 2 < whole
-    )
+    if element.tag in _LISTS:
+        return _begins_with_links(element)
+    return element.tag in _BOXES and sizes.links[element] >= _FEW_LINKS and size * 2 < whole
+
+
+def _begins_with_links(container: etree._Element) -> bool:
+    """Return whether the items begin with their links, unlike parameters with their types."""
+    items = [each for each in islice(container, _MANY_ITEMS) if each.tag in {"li", "dd"}]
+    return sum(map(_begins_with_link, items)) * 2 >= len(items)
+
+
+def _begins_with_link(item: etree._Element) -> bool:
+    for each in islice(item.iter(etree.Element), _LOOKED_AT):
+        if each.tag == "a" and each.get("href"):
+            return True
+        if each.text and any(map(str.isalpha, each.text)):
+            return False
+    return False
