@@ -1,0 +1,32 @@
+"""Whole documentations of six makers and two collections of short pages: most of what they treat becomes an article."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.articles.__main__ import draw_keywords
+from tests.articles.article_runs import DocumentationRun, write_articles
+from tests.articles.documentations import CORPORA, DOCUMENTATIONS, folder_of
+from tests.articles.measurement_report import share, write_report
+
+pytestmark = pytest.mark.real
+_LEAST_SHARE = dict.fromkeys((each.package for each in DOCUMENTATIONS), 0.85) | {
+    "coffee": 0.4,
+    "bicycles": 0.1,
+}
+"""The goal for documentations; for what marketers type, what was reached, so that it does not become less."""
+
+
+@pytest.mark.parametrize("name", _LEAST_SHARE)
+async def test_what_a_documentation_treats_becomes_an_article_in_its_words(name: str, tmp_path: Path) -> None:
+    folder = CORPORA.get(name) or folder_of(name, install=True)
+    run = await write_articles(name, folder, draw_keywords(name, folder))
+    report = write_report([run], tmp_path)
+    assert _wrong(run) == {}, report
+    assert share(run.counted) >= _LEAST_SHARE[name], report
+
+
+def _wrong(run: DocumentationRun) -> dict[str, list[str]]:
+    """Articles off topic, and parts that no page has, by keyword."""
+    found = {each.drawn.keyword: ["off topic"] for each in run.off_topic_articles}
+    return found | {each.drawn.keyword: list(each.not_quoted) for each in run.articles if each.not_quoted}
