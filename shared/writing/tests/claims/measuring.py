@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from writing import ArticleSource
 from writing.model.answers import DraftSentence, json_schema
-from writing.model.claims.checking import Evidence
+from writing.model.claims.comparison import Evidence
 from writing.model.copying import SourceRuns
 from writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
 from writing.model.judge.findings import apply_reading

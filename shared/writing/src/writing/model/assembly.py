@@ -9,7 +9,8 @@ from slugify import slugify
 
 from writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, ModelDraftCounts
 from writing.model.answers import Front
-from writing.model.claims.checking import Evidence, check
+from writing.model.claims.checking import check
+from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import normal
 from writing.model.drafting import SupportedSentence, fits_heading, is_clean
 

@@ -8,9 +8,10 @@ from typing import Final
 
 from documents.instructions import find_instruction
 from writing.article import ArticleSource
+from writing.extractive.languages import is_foreign
 from writing.model.answers import DraftSentence
-from writing.model.claims.checking import TOO_MUCH, Evidence, check
-from writing.model.claims.paraphrases import problems
+from writing.model.claims.checking import check
+from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
 from writing.model.copying import LONGEST_QUOTATION, SourceRuns, quotations, unquoted
 from writing.model.praise import find_unattributed_praise
@@ -27,6 +28,11 @@ _MARKUP: Final = re.compile(
     r"[<>{}\[\]`|\\]|\*\*|__|^\s*(?:[-*+#>]|\d+[.)])\s|&(?:#\d+|#x[\da-f]+|\w+);", re.IGNORECASE
 )
 _ENDS: Final = re.compile(r"[.!][\"”’)]*$")  # noqa: RUF001
+_BREAKS_OFF: Final = re.compile(
+    r"\b(?:an?|the|of|and|or|but|to|into|from|with|by|at|than|as|that|which|who|its?|their|is|are|was|were|because|if)\W*$",
+    re.IGNORECASE,
+)
+"""Words that end no sentence: “It was the first brewer in the.”"""
 
 
 class RejectionReason(StrEnum):
@@ -79,9 +85,13 @@ class WritingMaterial:
     copies: SourceRuns
     set_aside: tuple[str, ...] = field(default=())
     """Passages that carry instructions to a model, as `s2p1 (ignore)`."""
+    language: str = ""
+    """A BCP 47 tag: sentences that are plainly in another language do not stand. Empty: any language."""
 
     @classmethod
-    def of(cls, sources: Sequence[ArticleSource], *, max_characters: int) -> "WritingMaterial":
+    def of(
+        cls, sources: Sequence[ArticleSource], *, max_characters: int, language: str = ""
+    ) -> "WritingMaterial":
         """Takes the best passages of each source in turn, up to `max_characters` in total."""
         evidence: dict[str, Evidence] = {}
         source_of: dict[str, ArticleSource] = {}
@@ -102,7 +112,7 @@ class WritingMaterial:
             evidence[name] = Evidence(name, passage.heading, text)
             source_of[name] = source
         copies = SourceRuns.of(passage.text for source in sources for passage in source.passages)
-        return cls(evidence, source_of, copies, tuple(set_aside))
+        return cls(evidence, source_of, copies, tuple(set_aside), language)
 
     def judge(
         self, draft: DraftSentence, offered: frozenset[str], forbidden: Sequence[str]
@@ -110,6 +120,8 @@ class WritingMaterial:
         """Supports the draft if it is one clean, uncopied sentence that its cited passages among `offered` support."""
         text = normal(draft.text)
         problem = _unclean(text, forbidden)
+        if problem is None and self.language and is_foreign(text, self.language):
+            problem = "it is in another language than the article"
         if problem is None and not draft.passages:
             problem = "it cites no passage"
         unknown = [each for each in draft.passages if each not in offered]
@@ -123,12 +135,9 @@ class WritingMaterial:
         given, wrong = self._quoted(text, cited)
         verdict = check(text, cited, given=given)
         problem = wrong or verdict.problem
-        # A quotation repeats its source word for word, and needs no further check.
-        against = None if wrong or given else next(problems(text, cited), None)
-        if problem is not None or against is not None:
-            conceivable = not (wrong or against or given or problem == TOO_MUCH)
+        if problem is not None:
             return RejectedSentence(
-                text, draft.passages, problem or against or "", verdict.nearest, conceivable
+                text, draft.passages, problem, verdict.nearest, not wrong and verdict.conceivable
             )
         sources = {self.source_of[each].n for each in verdict.passages}
         return SupportedSentence(text, tuple(sorted(sources)), draft.passages)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
-from writing.model.claims.checking import Evidence
+from writing.model.claims.comparison import Evidence
 
 RULES: Final = """\
 You write for a reader who wants to know, from the passages you are given and from nothing else.

@@ -70,7 +70,9 @@ class ModelWriter:
             Exception: any error of the model.
         """
         keyword = normal(keyword)
-        material = await asyncio.to_thread(WritingMaterial.of, sources, max_characters=self._room())
+        material = await asyncio.to_thread(
+            WritingMaterial.of, sources, max_characters=self._room(), language=language
+        )
         if material.set_aside:
             _log.warning("passages_set_aside", passages=material.set_aside)
         if not material.evidence:

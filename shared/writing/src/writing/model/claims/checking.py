@@ -1,104 +1,29 @@
-"""Decides by rules on words whether passages support a sentence, without trust in the model. Pure.
+"""Decides by rules on words whether passages may say a sentence, and whether they plainly do, without trust in a model. Pure.
 
-A sentence holds if one sentence of a passage, or two in a row, contains all its significant words in the same order,
-with the same numbers for the same things. Words that negate or limit (*not*, *some*, *may*, *than*, *if*, *said*) must
-be neither added nor left out. A sentence that is true for other reasons, or in other words, does not hold: a lost true
-sentence costs less than a published false one.
+A sentence to which a rule objects is refused, whatever a judge says of it. One to which none objects is for the judge to
+confirm. Without a judge it stands only if it is a whole statement of its passages, nearly word for word.
 """
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import combinations, pairwise
 from typing import Final
 
-from writing.model.claims.alignment import (
-    align,
-    begins,
-    continues_subject,
-    is_only_subject,
-    is_subject,
-    movable_phrases,
-    phrase_near,
-    preposition_before,
-    words_elsewhere,
-)
-from writing.model.claims.clauses import SAYING
-from writing.model.claims.comparison_budget import (
-    CHECK_STEPS,
-    PASSAGE_STEPS,
-    ComparisonBudget,
-    TooMuchWorkError,
-)
-from writing.model.claims.counting import counted
-from writing.model.claims.omissions import adverb_problem, omission_problem
-from writing.model.claims.qualifiers import tense_problem
-from writing.model.claims.rephrasings import (
-    begins_statement,
-    halves,
-    reworded,
-    rotated,
-    variants,
-)
-from writing.model.claims.wording import (
-    FLOATING,
-    FRAMES,
-    PRONOUNS,
-    RETRACTIONS,
-    UNIT_KEYS,
-    Token,
-    WordKind,
-    normal,
-    sentences_of,
-    tokens_of,
-)
+from writing.model.claims.clauses import SAYING, plain_word
+from writing.model.claims.comparison import Comparison, Evidence, Statement
+from writing.model.claims.rules import RULES
+from writing.model.claims.word_lists import CONDITIONAL, FRAME_KEYS, NOT
+from writing.model.claims.wording import ARTICLES, PRONOUNS, Token, WordKind, is_past, normal, tokens_of
 
-FREELY_PLACED: Final = 8
-"""In a sentence of at least this many significant words, one that is neither name nor number may be elsewhere."""
 LONGEST: Final = 60
 """The most words and marks of a sentence."""
-MOVED: Final = 8
-"""The most words in moved phrases; with more, it is a different sentence."""
 FEWEST: Final = 2
 """The least significant words of a sentence that can be checked."""
-UNRELATED: Final = "its passages say nothing of this"
-TOO_MUCH: Final = "its passage repeats itself so much that nothing can be held against it; cite another"
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One passage with its heading. `id` is what the model cites."""
-
-    id: str
-    heading: str | None
-    text: str
-
-    def stated(self) -> list[str]:
-        """Returns the heading and the asserted sentences: not those that a neighbour retracts or attributes as a belief."""
-        heading = [normal(self.heading)] if self.heading else []
-        return [*heading, *_stated(sentences_of(self.text))]
-
-    def windows(self) -> Iterator[tuple[str, ...]]:
-        """Yields the spans that may support one statement: a sentence, or two in a row, with the heading as the first."""
-        sentences = _stated(sentences_of(self.text))
-        yield from ((each,) for each in sentences)
-        heading = (normal(self.heading),) if self.heading else ()
-        yield from pairwise((*heading, *sentences))
-
-
-def _stated(sentences: Sequence[str]) -> list[str]:
-    """Drops sentences that a neighbouring one retracts, or attributes as a belief."""
-    words = [{token.text.casefold() for token in tokens_of(sentence)} for sentence in sentences]
-    return [
-        sentence
-        for at, sentence in enumerate(sentences)
-        if not (
-            at + 1 < len(sentences)
-            and continues_subject(tokens_of(sentences[at + 1]))
-            and words[at + 1] & RETRACTIONS
-        )
-        and not (at and "following" in words[at - 1] and words[at - 1] & FRAMES)
-    ]
+LONGEST_SUBJECT: Final = 6
+"""Words, without articles, of a subject that the passage takes up by a pronoun."""
+NOT_WHOLE: Final = "it is no whole statement of its passages, in their words"
+_SILENT: Final = ARTICLES | {"also", "very", "then", "do", "does", "did"}
+_ASIDE: Final = frozenset({"while", "whereas", "but"})
+_VERBS: Final = frozenset("is are was were has have had can may must will".split())  # noqa: SIM905
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +33,9 @@ class ClaimVerdict:
     passages: tuple[str, ...] = ()
     problem: str | None = None
     nearest: str = ""
-    """The nearest statement of the passages, if the sentence does not hold."""
+    """The nearest statements of the passages, if the sentence does not hold."""
+    conceivable: bool = False
+    """Whether no rule objects: its passages may say it in other words, and a judge may confirm that."""
 
     @property
     def holds(self) -> bool:
@@ -121,54 +48,36 @@ def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = f
     Args:
         sentence: one sentence, in English.
         cited: the cited passages.
-        given: keys of words that need no support, such as a source's title before a quotation.
+        given: keys of words that need no support, such as a source's title before a quotation; the rest may then be any
+            run of words of a passage.
     """
     tokens = tokens_of(normal(sentence))
-    budget = ComparisonBudget(CHECK_STEPS)
-    whole = _held(_Claim(tokens, given), cited, budget)
-    if whole.holds:
-        return whole
-    for other_words in reworded(tokens):
-        if (held := _held(_Claim(other_words, given), cited, budget)).holds:
-            return held
-    for first, second in halves(tokens):
-        one = _held(_Claim(first, given), cited, budget)
-        other = _held(_Claim(second, given, begins=True), cited, budget) if one.holds else one
-        if other.holds:
-            supporting = {*one.passages, *other.passages}
-            return ClaimVerdict(tuple(each.id for each in cited if each.id in supporting))
-    return whole
+    if problem := _unfit(tokens, given):
+        return ClaimVerdict(problem=problem)
+    these = Comparison(tokens, cited)
+    problem = None if given else next(_objections(these), None)
+    if problem:
+        return ClaimVerdict(problem=problem, nearest=these.nearest_text())
+    parts = [{each.passage for each in these.stated if _says(each, part, given)} for part in _parts(tokens)]
+    if not all(parts):
+        parts = [{each.passage for each in these.stated if _says(each, tokens, given)}]
+    if all(parts):
+        supporting = frozenset().union(*parts)
+        return ClaimVerdict(tuple(each.id for each in cited if each.id in supporting), conceivable=True)
+    return ClaimVerdict(problem=NOT_WHOLE, nearest=these.nearest_text(), conceivable=not given)
 
 
-def _held(claim: "_Claim", cited: Sequence[Evidence], budget: ComparisonBudget) -> ClaimVerdict:
-    if claim.problem:
-        return ClaimVerdict(problem=claim.problem)
-    supporting: list[str] = []
-    nearest = _ClaimMatch(0.0, UNRELATED)
-    for evidence in cited:
-        work = budget.part(PASSAGE_STEPS)
-        try:
-            found = claim.against_all(evidence, work)
-        except TooMuchWorkError:
-            found = _ClaimMatch(1.0, TOO_MUCH)
-        if found.problem is None:
-            supporting.append(evidence.id)
-        nearest = max(nearest, found, key=lambda each: each.share)
-    if supporting:
-        return ClaimVerdict(tuple(supporting))
-    return ClaimVerdict(problem=nearest.problem, nearest=nearest.said)
+def objections(sentence: str, cited: Sequence[Evidence]) -> dict[str, list[str]]:
+    """Returns what each rule that objects to the sentence has to say, by the rule's name."""
+    these = Comparison(tokens_of(normal(sentence)), cited)
+    return {name: found for name, rule in RULES.items() if (found := list(rule(these)))}
 
 
-@dataclass(frozen=True, slots=True)
-class _ClaimMatch:
-    share: float
-    """The nearness of the passage to the claim, 0 to 2."""
-    problem: str | None
-    """None if it supports the claim."""
-    said: str = ""
+def _objections(these: Comparison) -> Iterator[str]:
+    return (problem for rule in RULES.values() for problem in rule(these))
 
 
-def unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
+def _unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
     """Returns the problem of a sentence that no passage could fix; None if it has none."""
     if len(tokens) > LONGEST:
         return "it is too long; say one thing in a sentence"
@@ -179,190 +88,87 @@ def unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
     return None
 
 
-class _Claim:
-    def __init__(self, tokens: Sequence[Token], given: frozenset[str], *, begins: bool = False) -> None:
-        """`begins` is true for the second half of a sentence; its subject must begin a statement of the passage."""
-        self._tokens = tuple(tokens)
-        self._begins = begins
-        self._words = [token.text.casefold() for token in self._tokens]
-        self._given = given
-        self._weighing = [token for token in self._tokens if token.weighs and token.key not in given]
-        self._names = {
-            token.key
-            for at, token in enumerate(self._tokens)
-            if at and token.kind is WordKind.CONTENT and token.text[0].isupper()
-        }
-        self.problem = unfit(self._tokens, given)
-
-    def against_all(self, evidence: Evidence, work: ComparisonBudget) -> _ClaimMatch:
-        """Returns the first match that supports the claim, or else the nearest one.
-
-        Raises:
-            TooMuchWorkError: the comparison takes too many steps.
-        """
-        nearest = _ClaimMatch(0.0, UNRELATED)
-        # Check repeated sentences of a passage once.
-        for window in dict.fromkeys(evidence.windows()):
-            share, problem = self._against(window, work)
-            found = _ClaimMatch(share, problem, " ".join(window))
-            if problem is None:
-                return found
-            nearest = max(nearest, found, key=lambda each: each.share)
-        return nearest
-
-    def _against(self, window: Sequence[str], work: ComparisonBudget) -> tuple[float, str | None]:
-        parts = [tokens_of(sentence) for sentence in window]
-        work.spend(sum(map(len, parts)))
-        readings = list(variants(parts))
-        keys = {token.key for reading in readings for part in reading for token in part}
-        missing = [token for token in self._weighing if token.key not in keys]
-        share = 1 - len(missing) / len(self._weighing)
-        if missing:
-            return share, _unsaid(missing)
-        if any(sentence.endswith("?") for sentence in window):
-            return share, "its passage asks this, and does not say it"
-        problem, moved = None, frozenset[str]()
-        first: str | None = None
-        for reading in readings:
-            for order in dict.fromkeys((self._tokens, tuple(rotated(self._tokens)))):
-                problem, moved = self._aligned(order, reading, work)
-                if problem is None:
-                    theirs = {token.text.casefold() for part in parts for token in part}
-                    problem = self._framed(parts) or tense_problem(set(self._words), theirs, theirs)
-                    problem = problem or (
-                        counted(self._tokens, parts, moved, work) and counted(order, reading, moved, work)
-                    )
-                    return share + 1, problem
-                first = first or problem
-        return share + 1, first
-
-    def _aligned(
-        self, order: Sequence[Token], parts: Sequence[Sequence[Token]], work: ComparisonBudget
-    ) -> tuple[str | None, frozenset[str]]:
-        """Returns the problem of the word order, if any, and the words of phrases that may be elsewhere."""
-        text = [token for part in parts for token in part]
-        theirs = {token.key for token in text}
-        order = [token for token in order if not (token.key in FLOATING and token.key in theirs)]
-        whole = [token for token in order if token.weighs and token.key not in self._given]
-        taken = align(whole, text, work)
-        left_over = words_elsewhere(whole, [text[at] for at in taken])
-        moved: frozenset[str] = frozenset()
-        if 0 < len(left_over) <= MOVED and (found := self._with_phrases_moved(order, text, work)):
-            taken, moved = found
-        elif left_over:
-            free = len(whole) >= FREELY_PLACED and len(left_over) == 1
-            token = left_over[0]
-            if not (free and token.kind is WordKind.CONTENT and token.key not in self._names | UNIT_KEYS):
-                return (
-                    f"“{token.text}” stands elsewhere in its passage: keep to its order, who does what to whom"
-                ), moved
-        if self._begins and not (taken and begins_statement(text, taken[0])):
-            return "its second half has no subject of its own in its passage", moved
-        floating = {token.key for token in self._tokens if token.key in FLOATING and token.key in theirs}
-        if floating and (problem := adverb_problem(text, taken, self._tokens, floating)):
-            return problem, moved
-        elsewhere = {token.key for token in left_over} - moved | floating
-        # Each taken word is compared with the text up to the next one, at most with all of it.
-        work.spend(len(taken) * len(text))
-        return self._complete(parts, taken, elsewhere) or _hung(order, text, taken, elsewhere | moved), moved
-
-    def _complete(
-        self, parts: Sequence[Sequence[Token]], taken: Sequence[int], elsewhere: set[str]
-    ) -> str | None:
-        said = set(self._words)
-        if len(parts) == 1:
-            return omission_problem(parts[0], set(taken), elsewhere, said)
-        first, second = parts
-        in_first = {at for at in taken if at < len(first)}
-        in_second = {at - len(first) for at in taken if at >= len(first)}
-        if not (in_first and in_second):
-            return "its words stand in several sentences of the passage"
-        # The first sentence may only name the subject; its own statement is left out as a whole.
-        named = is_subject(first, in_first) and is_only_subject(first, in_first)
-        if not (continues_subject(second) and named and begins(second) in in_second):
-            return "it mixes what two sentences say of different things"
-        return omission_problem(second, in_second, elsewhere, said)
-
-    def _with_phrases_moved(
-        self, order: Sequence[Token], text: Sequence[Token], work: ComparisonBudget
-    ) -> tuple[list[int], frozenset[str]] | None:
-        """Returns the positions of all words after one or two phrases, such as “in 2004”, move within a clause.
-
-        Also returns the words of those phrases; None if that does not align the sentence.
-        """
-        if any(token.key == "than" for token in order):
-            return None
-        phrases = movable_phrases(order)[:5]
-        for moved in (*((each,) for each in phrases), *combinations(phrases, 2)):
-            inside = {at for phrase in moved for at in phrase}
-            rest = [
-                token
-                for at, token in enumerate(order)
-                if at not in inside and token.weighs and token.key not in self._given
-            ]
-            if not rest:
-                continue
-            taken = align(rest, text, work)
-            if len(taken) < len(rest):
-                continue
-            there = [phrase_near(text, [order[at] for at in phrase], taken, work) for phrase in moved]
-            if all(there):
-                places = {at for places in there for at in places or ()}
-                return sorted({*taken, *places}), frozenset(text[at].key for at in places)
-        return None
-
-    def _framed(self, parts: Sequence[Sequence[Token]]) -> str | None:
-        said = set(self._words)
-        # A first sentence that only names the subject of the second frames nothing.
-        for part in parts[-1:] if len(parts) > 1 and continues_subject(parts[-1]) else parts:
-            for token in part:
-                word = token.text.casefold()
-                if word in FRAMES and word not in said and not said & _kin(word):
-                    return f"its passage says so with “{token.text}”, which must not be left out"
-        return None
+def _parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:
+    """Returns the statements that the sentence sets side by side: around “;”, “, while”, “, but”."""
+    for at, token in enumerate(tokens[:-1]):
+        joins = token.text == "," and plain_word(tokens[at + 1]) in _ASIDE
+        if token.text == ";" or joins:
+            return [tokens[:at], tokens[at + 1 + joins :]]
+    return [tokens]
 
 
-def _hung(
-    order: Sequence[Token], text: Sequence[Token], taken: Sequence[int], elsewhere: Container[str]
-) -> str | None:
-    """Returns the problem of a preposition, if any: “bitten by a dog” is not “bit a dog”."""
-    chosen = set(taken)
-    places = iter(taken)
-    at = next(places, None)
-    everywhere = range(len(order))
-    for own, token in enumerate(order):
-        if at is None or not token.weighs or token.key != text[at].key or token.key in elsewhere:
-            continue
-        place = at
-        at = next(places, None)
-        if token.kind not in {WordKind.CONTENT, WordKind.NUMBER}:
-            continue
-        ours, theirs = preposition_before(order, own, everywhere), preposition_before(text, place, chosen)
-        if _is_past(said := token.text.casefold()) != _is_past(there := text[place].text.casefold()):
-            return f"its passage says “{there}”, and not “{said}”"
-        if ours != theirs:
-            return f"its passage says {f'“{theirs}”' if theirs else 'nothing'} before “{token.text}”, and not “{ours or ''}”"
-    return None
+def _says(statement: Statement, tokens: Sequence[Token], given: frozenset[str]) -> bool:
+    """Whether the sentence is a whole statement of this one, beginning and end included."""
+    text = statement.sentence.tokens
+    theirs = [at for at, each in enumerate(text) if _counts(each)]
+    keys = [_form(text[at]) for at in theirs]
+    ours = [_form(each) for each in tokens if _counts(each) and each.key not in given]
+    for start in range(len(keys) - len(ours) + 1):
+        whole = bool(given) or _is_whole(text, theirs[start], theirs[start + len(ours) - 1])
+        if whole and keys[start : start + len(ours)] == ours:
+            return True
+    if ours in ([_form(each) for each in _turned(part) if _counts(each)] for part in (text, text[:-1])):
+        return True
+    return _continues(statement, [each for each in tokens if _counts(each)])
 
 
-def _is_past(word: str) -> bool:
-    return word.endswith("ed") and not word.endswith("eed")
+def _continues(statement: Statement, ours: Sequence[Token]) -> bool:
+    """Whether it says of the subject before it, by a pronoun, what the sentence says of that by name."""
+    text = statement.sentence.tokens
+    if not text or text[0].text.casefold() not in PRONOUNS:
+        return False
+    theirs = [at for at in range(1, len(text)) if _counts(text[at])]
+    for before in (statement.previous, statement.heading):
+        named = [each for each in before if _counts(each)]
+        for size in range(1, min(LONGEST_SUBJECT, len(named), len(ours) - 1) + 1):
+            follows = named[size : size + 1]
+            subject = (
+                not follows
+                or plain_word(follows[0]) in _VERBS
+                or is_past(follows[0].text)
+                or follows[0].text[-1] == "s"
+            )
+            rest = [_form(each) for each in ours[size:]]
+            if (
+                subject
+                and [each.key for each in named[:size]] == [each.key for each in ours[:size]]
+                and [_form(text[at]) for at in theirs[: len(rest)]] == rest
+                and _is_whole(text, 0, theirs[len(rest) - 1])
+            ):
+                return True
+    return False
 
 
-def _unsaid(missing: Sequence[Token]) -> str:
-    numbers = [token.text for token in missing if token.kind is WordKind.NUMBER]
-    if numbers:
-        return f"its passages do not have the number {', '.join(numbers)}"
-    return f"its passages do not say {', '.join(f'“{token.text}”' for token in missing[:6])}"
+def _counts(token: Token) -> bool:
+    return token.kind is not WordKind.BREAK and plain_word(token) not in _SILENT
 
 
-@lru_cache(256)
-def _kin(word: str) -> frozenset[str]:
-    """Returns other forms of a framing word: `said` for `says`, `believed` for `believes`."""
-    root = {"said": "say", "thought": "think", "denied": "deny", "denies": "deny", "myths": "myth"}.get(
-        word, word
+def _form(token: Token) -> tuple[str, bool]:
+    return token.key, is_past(token.text.casefold())
+
+
+def _turned(tokens: Sequence[Token]) -> Sequence[Token]:
+    """Returns the sentence with what stands before its only comma behind the rest."""
+    commas = [at for at, each in enumerate(tokens) if each.text == ","]
+    return [*tokens[commas[0] + 1 :], *tokens[: commas[0]]] if len(commas) == 1 else tokens
+
+
+def _is_whole(text: Sequence[Token], first: int, last: int) -> bool:
+    """Whether these words begin and end a statement of the text, and nothing around them limits it."""
+    before = [each for each in text[:first] if plain_word(each) not in ARTICLES]
+    after = text[last + 1 :]
+    if [each.text for each in after[:2]] == [",", "and"]:
+        after = ()
+    begins = (
+        not before
+        or before[-1].text in {";", ":"}
+        or (plain_word(before[-1]) in {"and", "but", "while"} and len(before) > 1 and before[-2].text == ",")
     )
-    root = root.removesuffix("ed").removesuffix("s").removesuffix("e")
-    return frozenset(each for each in FRAMES if each.startswith(root)) | (
-        {"said"} if root == "say" else set()
+    ends = not after or after[0].kind is WordKind.BREAK or plain_word(after[0]) == "because"
+    return (
+        begins
+        and ends
+        and not any(
+            plain_word(each) in CONDITIONAL | NOT or each.key in FRAME_KEYS for each in (*before, *after)
+        )
     )

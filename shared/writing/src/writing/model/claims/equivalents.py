@@ -8,46 +8,33 @@ import re
 from typing import Final
 
 _GROUPS: Final = """
-    usually generally typically normally commonly ordinarily
-    often frequently
-    sometimes occasionally
-    rarely seldom
-    almost nearly
-    about approximately roughly
-    mostly mainly primarily chiefly
-    may might
-    every each
-    much far considerably significantly substantially vastly
-    need require
-    start begin commence
-    big large
-    additional extra
-    enough sufficient
-    allow permit let
-    help assist
-    quick fast rapid
-    buy purchase
-    choose select
-    build construct
-    change modify alter
-    delete remove
-    entire whole
-    main primary principal
-    kind type
-    annual yearly
-    immediately instantly
-    maker manufacturer
-    hinder hamper
-    expensive costly
-    prevent avert
-    common widespread
-    stay remain
-    give yield
-    car automobile
-    doctor physician
+    usually generally typically normally commonly ordinarily; often frequently; sometimes occasionally;
+    rarely seldom; almost nearly; about approximately roughly; mostly mainly primarily chiefly; may might;
+    every each; much far considerably significantly substantially vastly; need require; start begin commence;
+    big large; additional extra; enough sufficient; allow permit let; help assist; quick fast rapid; buy purchase;
+    choose select; build construct; change modify alter; delete remove; entire whole; main primary principal;
+    kind type; annual yearly; immediately instantly; maker manufacturer; hinder hamper; expensive costly;
+    prevent avert; common widespread; stay remain; give yield; car automobile; largest biggest; doctor physician
 """
-"""The first phrase of each line replaces the others."""
-SAME: Final = {word: line.split()[0] for line in _GROUPS.strip().splitlines() for word in line.split()}
+"""The first word of each group replaces the others."""
+SAME: Final = {word: line.split()[0] for line in _GROUPS.split(";") for word in line.split()}
+_PAST_FORMS: Final = """
+    rise rose risen; fall fell fallen; grow grew grown; run ran; hold held; keep kept; give gave given; take took taken; make made;
+    begin began begun; write wrote written; lead led; meet met; sell sold; buy bought; lose lost; win won; pay paid; find found;
+    leave left; come came; go went gone; become became; draw drew drawn; build built; bring brought; teach taught; think thought;
+    say said; speak spoke spoken; stand stood; send sent; spend spent; know knew known; see saw seen; feed fed; feel felt; sing sang
+    sung; break broke broken; choose chose chosen; drive drove driven; fly flew flown; freeze froze frozen; ride rode ridden; shake
+    shook; steal stole stolen; swim swam; throw threw thrown; wear wore worn; burn burnt; flee fled; fight fought; sink sank sunk;
+    die died; shrink shrank shrunk; strike struck; learn learnt; tell told; hear heard; mean meant; shoot shot; weep wept; drink
+    drank; eat ate eaten; get got; forbid forbade forbidden; withdraw withdrew withdrawn; forecast forecasted; hide hid hidden;
+    lend lent; lie lay; sleep slept; catch caught; seek sought; wind wound; deal dealt; beat beaten; bear bore; agree agreed; bind bound; blow blew
+"""
+PAST_FORMS: Final = {
+    form: forms.split()[0]
+    for forms in _PAST_FORMS.replace("\n", " ").split(";")
+    for form in forms.split()[1:]
+}
+"""The base form of each irregular past form, to which it is equal."""
 
 _NUMBER: Final = r"(?:\d[\d.,]*|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|hundred)"
 _PERIOD: Final = r"(second|minute|hour|day|week|month|year)"

@@ -1,16 +1,18 @@
-"""Checks that a paraphrase keeps negations, limits and attributions: not, only, some, may, about, said, than. Pure."""
+"""Checks that a sentence keeps what limits a statement: not, some, may, if, said, was, because, the first. Pure."""
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from writing.model.claims.clauses import SAYING, Clause, meaningful_keys, plain_word
-from writing.model.claims.qualifier_words import (
+from writing.model.claims.clauses import SAYING, Clause, meaningful_keys, nearest, plain_word
+from writing.model.claims.comparison import Comparison
+from writing.model.claims.word_lists import (
     ADDED,
-    BOUNDS,
     CAUSES,
     CONDITIONAL,
     DENYING,
+    FRACTIONS,
+    FRAME_KEYS,
     FRAMED,
     GIVES_CAUSE,
     LEFT_OUT,
@@ -19,86 +21,72 @@ from writing.model.claims.qualifier_words import (
     NOT_ONLY,
     OF_THE_NEXT,
     OPPOSITES,
-    SAYING_SO,
+    PURPOSES,
+    RANKS,
+    SCARCELY,
     UNREAL,
 )
-from writing.model.claims.wording import PERSONS, PREPOSITIONS, Token, WordKind
+from writing.model.claims.wording import PERSONS, PREPOSITIONS, Token, WordKind, is_past
 
 MOSTLY: Final = 0.6
 """If the claim has this share of a passage's clause, the clause's negation applies to it."""
-NEAR_NUMBER: Final = 2
-"""The most words between a number and its limiting word."""
-ALIKE: Final = 4
-"""The letters in which two forms of a word agree: “claims”, “claimed”."""
+FLOOR: Final = 0.4
+"""The least share of meaningful words that the supporting sentences must contain."""
+CLAUSE_FLOOR: Final = 0.25
+"""The least share in each clause of three words or more; a clause below it is an addition."""
+FEWEST_IN_CLAUSE: Final = 3
+LONGEST_ADDITION: Final = 3
+"""The most words in a row that the passages lack."""
+NEAR: Final = 3
 _PLACES: Final = PREPOSITIONS | {"above", "below", "beyond", "outside"}
 _MORE: Final = frozenset({"more", "less", "fewer", "worse"})
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had"})
+_HE: Final = frozenset({"he", "him", "his"})
+_SHE: Final = PERSONS - _HE
+_NO_SUPERLATIVES: Final = frozenset(
+    "west test rest forest interest harvest request guest chest nest priest protest contest invest honest modest suggest arrest"  # noqa: SIM905
+    " digest manifest conquest quest breakfast best pest vest zest latest".split()
+)
+_BEFORE_BASE: Final = frozenset("to may can could will would did do does might must should not".split())  # noqa: SIM905
 
 
-def qualifier_problems(
-    clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause], claim: Clause, said: Clause
-) -> Iterator[str]:
-    """Yields the problems of a clause of the claim.
-
-    Args:
-        clause: of the claim.
-        near: the nearest clauses of the passages, at least one.
-        theirs: all clauses of the passages that might support the claim.
-        claim: all of it.
-        said: all words of the sentences that support the claim.
-    """
-    yield from _negated(clause, near, theirs, claim)
-    for words, instead in LEFT_OUT:
-        left = [] if claim.words & (words | instead) else [_telling(each, words, claim) for each in near]
-        if left and all(left):
-            yield left_out(min(left[0]))
-    for words in (*ADDED, CAUSES):
-        enough = GIVES_CAUSE if words is CAUSES else words
-        own = clause.words & words
-        if (
-            words is CAUSES
-            and "so" in own
-            and any(_is_so_as(clause.tokens, at) for at in range(len(clause.tokens)))
-        ):
-            own -= {"so"}
-        if own and not said.words & enough:
-            yield f"its passages do not say “{min(own)}”"
-    for word in sorted(clause.words & OPPOSITES.keys()):
-        others = [OPPOSITES[word] & each.words - claim.words for each in near]
-        if all(others) and not any(word in each.words for each in near):
-            yield f"its passage says “{min(others[0])}” there, and not “{word}”"
-    conditions = [[each for each in one.conditions if not each.keys & claim.keys] for one in near]
-    if all(conditions) and not claim.words & CONDITIONAL:
-        yield left_out(conditions[0][0].tokens[0].text)
-    there = frozenset(word for each in near for word in each.words | each.led_up)
-    # The perfect tense counts as past.
-    own = claim.words - {"has", "have"} if "been" in claim.words else claim.words
-    if problem := tense_problem(own, there, said.words):
-        yield problem
+def unsaid_words(these: Comparison) -> Iterator[str]:
+    """Too many words of its own: in the sentence, in a clause, or in a row."""
+    if _share(meaningful_keys(these.claim.tokens), these.said) < FLOOR:
+        yield "its passages say too little of this"
+    for clause in these.clauses:
+        keys = meaningful_keys(clause.tokens)
+        if len(keys) >= FEWEST_IN_CLAUSE and _share(keys, these.said) < CLAUSE_FLOOR:
+            yield f"its passages say nothing of “{clause.text}”"
+    run: list[str] = []
+    for token in (each for each in these.claim.tokens if each.kind is WordKind.CONTENT):
+        run = [] if token.key in these.said.keys else [*run, token.text]
+        if len(run) > LONGEST_ADDITION:
+            yield f"its passages do not say “{' … '.join(run)}”"
+            return
 
 
-def _is_so_as(tokens: Sequence[Token], at: int) -> bool:
-    """Whether “so” draws no conclusion: “so as to”, “so that”, “so much”."""
-    return plain_word(tokens[at]) == "so" and [plain_word(each) for each in tokens[at + 1 : at + 2]] in (
-        ["as"],
-        ["that"],
-        ["much"],
-        ["many"],
-    )
+def _share(keys: Sequence[str], said: Clause) -> float:
+    return sum(key in said.keys for key in keys) / max(1, len(keys))
 
 
 def left_out(word: str) -> str:
     return f"its passage says “{word}” there, which must not be left out"
 
 
-def tense_problem(said: AbstractSet[str], near: AbstractSet[str], theirs: AbstractSet[str]) -> str | None:
-    """Returns a problem if the claim turns past into present, or adds persons; `theirs` may name them."""
-    if said & PERSONS - theirs:
-        return f"its passage does not say {' or '.join(sorted(said & PERSONS - theirs))}"
-    if said & _PRESENT and not said & _PAST and near & _PAST and not near & _PRESENT:
-        return "its passage speaks of the past"
-    return None
+def left_out_limits(these: Comparison) -> Iterator[str]:
+    """“Only”, “some”, “may”, “or” and their like, which the nearest clauses have."""
+    for clause in these.clauses:
+        near = nearest(clause, these.theirs)
+        for words, instead in LEFT_OUT:
+            left = (
+                []
+                if these.claim.words & (words | instead)
+                else [_telling(each, words, these.claim) for each in near]
+            )
+            if left and all(left):
+                yield left_out(min(left[0]))
 
 
 def _telling(clause: Clause, words: AbstractSet[str], claim: Clause) -> set[str]:
@@ -130,42 +118,84 @@ def _is_one_of(tokens: Sequence[Token], at: int, claim: Clause) -> bool:
     return (before in claim.keys) != (_next(tokens, at) in claim.keys)
 
 
-def _negated(
-    clause: Clause, near: Sequence[Clause], theirs: Sequence[Clause], claim: Clause
-) -> Iterator[str]:
-    own = list(_denied(clause))
-    if own:
-        denied = [frozenset(keys) for each in theirs for keys in _denied(each)]
-        more = sum(1 for _ in _denied(claim)) > len(denied)
-        of_others = not all(any(each.intersection(keys) for each in denied) for keys in own)
-        if (more or of_others) and not any(_denies(each, claim) for each in near):
-            yield "its passages do not say “not”"
-        return
-    left = (
-        any(
-            not keys or keys[0] in clause.keys or len(each.keys & clause.keys) >= MOSTLY * len(each.keys)
-            for keys in _denied(each)
+def added_limits(these: Comparison) -> Iterator[str]:
+    """“Only”, “all”, “fake” and their like, which the passages lack."""
+    for words in ADDED:
+        own = these.claim.words & words
+        if own and not these.said.words & words:
+            yield f"its passages do not say “{min(own)}”"
+
+
+def dropped_fractions(these: Comparison) -> Iterator[str]:
+    """“The patients” for “half of the patients”, “the books” for “the finest books”."""
+    for text in these.texts:
+        for at, token in enumerate(text):
+            is_part = plain_word(token) in FRACTIONS and [
+                plain_word(each) for each in text[at + 1 : at + 2]
+            ] == ["of"]
+            if (is_part or is_superlative(token)) and _is_whole(these.claim, _next(text, at)):
+                yield left_out(f"{token.text} of" if is_part else token.text)
+
+
+def _is_whole(claim: Clause, thing: str | None) -> bool:
+    """Whether the claim has the thing without a number, a part or a superlative before it."""
+    at = next((at for at, each in enumerate(claim.tokens) if each.key == thing), None)
+    if at is None:
+        return False
+    before = claim.tokens[max(0, at - NEAR) : at]
+    counted = any(each.kind is WordKind.NUMBER or is_superlative(each) for each in before)
+    return not counted and not claim.words & (FRACTIONS | NOT)
+
+
+def is_superlative(token: Token) -> bool:
+    return token.text.endswith("est") and token.text.islower() and token.text not in _NO_SUPERLATIVES
+
+
+def negations(these: Comparison) -> Iterator[str]:
+    """“Not” left out or added."""
+    denied = [frozenset(keys) for each in these.theirs for keys in _denied(each)]
+    for clause in these.clauses:
+        own = [keys for keys in _denied(clause) if keys]
+        near = nearest(clause, these.theirs)
+        if own or clause.words & NOT:
+            of_others = not all(any(each.intersection(keys) for each in denied) for keys in own)
+            if (not denied or of_others) and not any(_denies(each, these.claim) for each in near):
+                yield "its passages do not say “not”"
+            continue
+        until = {"until"} & {word for each in near for word in each.words} and these.claim.words & {
+            "before",
+            "until",
+        }
+        if clause.words & (SCARCELY | DENYING) or until:
+            continue
+        for each in near:
+            for keys in _denied(each):
+                affirmed = (
+                    any(
+                        keys[0] in other.keys and not other.words & (NOT | SCARCELY) for other in these.theirs
+                    )
+                    if keys
+                    else False
+                )
+                mostly = len(each.keys & clause.keys) >= MOSTLY * len(each.keys)
+                if mostly or (keys and keys[0] in clause.keys and not affirmed):
+                    yield left_out("not")
+    if not these.claim.words & (DENYING | SCARCELY | {"before", "until"}):
+        yield from (
+            left_out("not") for keys in denied if keys & these.claim.keys and _is_only_denied(keys, these)
         )
-        for each in near
-    )
-    if all(left) or any(_affirmed(keys, clause, theirs) for each in theirs for keys in _denied(each)):
-        yield left_out("not")
 
 
-def _affirmed(keys: Sequence[str], clause: Clause, theirs: Sequence[Clause]) -> bool:
-    """Whether the clause asserts both words that the passages negate and assert nowhere else."""
-    both = frozenset(keys)
-    return (
-        len(both) > 1
-        and both <= clause.keys
-        and not any(both <= each.keys and not each.words & NOT for each in theirs)
-    )
+def _is_only_denied(keys: frozenset[str], these: Comparison) -> bool:
+    """Whether the claim has what the passages deny, and they say it nowhere else."""
+    said = {key for each in these.theirs if not each.words & (NOT | SCARCELY) for key in each.keys}
+    return keys <= these.claim.keys or not keys & said
 
 
 def _denies(clause: Clause, claim: Clause) -> bool:
     """Whether the passage negates with “without”, “unable” or the like where the claim says “not”."""
     return any(
-        word in DENYING or (word.startswith("un") and not word.startswith(NO_PREFIX))
+        word in DENYING | {"only", "free"} or (word.startswith("un") and not word.startswith(NO_PREFIX))
         for word in clause.words - claim.words - NOT
     )
 
@@ -177,64 +207,190 @@ def _denied(clause: Clause) -> Iterator[list[str]]:
     """
     for at, token in enumerate(clause.tokens):
         rest = clause.tokens[at + 1 :]
-        if plain_word(token) in NOT and not (rest and plain_word(rest[0]) in NOT_ONLY):
+        if plain_word(token) in NOT | SCARCELY and not (rest and plain_word(rest[0]) in NOT_ONLY):
             after = meaningful_keys(rest)[:2]
             if after or not (rest and plain_word(rest[0]) in _PLACES):
                 yield after or meaningful_keys(clause.tokens[:at])[-2:]
 
 
-def limit_problems(ours: Sequence[Token], texts: Sequence[Sequence[Token]]) -> Iterator[str]:
-    """Yields a problem if a number's limit, “about”, “at least”, “per litre”, was left out or added; “about” may be added."""
-    for at, token in enumerate(ours):
-        if token.kind is not WordKind.NUMBER:
+def conditions(these: Comparison) -> Iterator[str]:
+    """“If”, “unless” and their like with what they say, left out."""
+    for clause in these.clauses:
+        near = nearest(clause, these.theirs)
+        left = [[each for each in one.conditions if not each.keys & these.claim.keys] for one in near]
+        if near and all(left) and not these.claim.words & CONDITIONAL:
+            yield left_out(left[0][0].tokens[0].text)
+
+
+def tenses(these: Comparison) -> Iterator[str]:
+    """The past told as present, and persons that the passages do not have."""
+    own = these.claim.words - {"has", "have"} if "been" in these.claim.words else these.claim.words
+    there = {word for each in these.stated for word in each.sentence.words & PERSONS}
+    for persons in (_HE, _SHE):
+        if own & persons and there and not there & persons:
+            yield f"its passage does not say “{min(own & persons)}”"
+    for clause in these.clauses:
+        there = frozenset(word for each in nearest(clause, these.theirs) for word in each.words | each.led_up)
+        if own & _PRESENT and not own & _PAST and there & _PAST and not there & _PRESENT:
+            yield "its passage speaks of the past"
+    yield from _verbs_made_present(these)
+
+
+def _verbs_made_present(these: Comparison) -> Iterator[str]:
+    ours = these.claim.tokens
+    for at in range(1, len(ours)):
+        word = ours[at].text.casefold()
+        if ours[at].kind is not WordKind.CONTENT or is_past(word) or word.endswith("ing"):
             continue
-        own = _bounds(ours, at)
+        if ours[at - 1].kind is not WordKind.CONTENT or plain_word(ours[at - 1]) in _BEFORE_BASE:
+            continue
         there = [
-            _bounds(text, place) for text in texts for place, each in enumerate(text) if each.key == token.key
+            (text, place)
+            for text in these.texts
+            for place, each in enumerate(text)
+            if each.key == ours[at].key
         ]
-        if there and not any(
-            own - {"about"} == each - {"about"} and each & {"about"} <= own for each in there
-        ):
-            yield f"the number {token.text} is bounded in another way in its passage: {', '.join(there[0]) or 'not'}"
+        if there and all(_is_told_as_past(text, place) for text, place in there):
+            yield f"its passage says “{there[0][0][there[0][1]].text}”, and not “{ours[at].text}”"
 
 
-def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
-    before = {BOUNDS.get(plain_word(each), "") for each in tokens[max(0, at - NEAR_NUMBER) : at]} - {"per"}
-    behind = {BOUNDS.get(plain_word(each), "") for each in tokens[at + 1 : at + 1 + NEAR_NUMBER]} & {"per"}
-    return frozenset((before | behind) - {""})
+def _is_told_as_past(text: Sequence[Token], at: int) -> bool:
+    helped = {plain_word(each) for each in text[max(0, at - 2) : at]}
+    return is_past(text[at].text.casefold()) and not helped & {"is", "are", "be", "being", "has", "have"}
 
 
-def attribution_problems(claim: Clause, near: Sequence[Clause]) -> Iterator[str]:
-    """Yields a problem if the claim drops an attribution or a retraction."""
-    left = [
-        sorted(word for word in (each.words | each.led_up) & FRAMED if not _alike(word, claim.words))
-        for each in near
-    ]
-    if all(left):
-        yield left_out(left[0][0])
+def opposites(these: Comparison) -> Iterator[str]:
+    """“Rose” for “fell”."""
+    for clause in these.clauses:
+        near = nearest(clause, these.theirs)
+        keys = {each.key for each in clause.tokens}
+        for key in sorted(keys & OPPOSITES.keys()):
+            there = [{token.key for token in each.tokens} for each in near]
+            others = [OPPOSITES[key] & each - {token.key for token in these.claim.tokens} for each in there]
+            if near and all(others) and not any(key in each for each in there):
+                yield f"its passage says “{min(others[0])}” there, and not “{key}”"
 
 
-def _alike(word: str, words: AbstractSet[str]) -> bool:
-    return any(each[:ALIKE] == word[:ALIKE] for each in words) or bool(
-        word in SAYING_SO and words & SAYING_SO
+def ranks(these: Comparison) -> Iterator[str]:
+    """“The first”, “the largest”, “leading”, which the passages do not say of it."""
+    theirs = {token.key for text in these.texts for token in text}
+    for at, token in enumerate(these.claim.tokens):
+        is_fraction = (
+            token.key == "third" and at and plain_word(these.claim.tokens[at - 1]) in {"a", "one", "two"}
+        )
+        if token.text.casefold() in RANKS and not is_fraction and not _is_ranked(these, at):
+            yield f"its passage does not say “{token.text}” of it"
+        if is_superlative(token) and token.key not in theirs:
+            yield f"its passage does not say “{token.text}”"
+
+
+def _is_ranked(these: Comparison, at: int) -> bool:
+    """Whether the passages have the word near the same next word as the claim, or near the one before it."""
+    ours = these.claim.tokens
+    beside = {_next(ours, at), next((each.key for each in reversed(ours[:at]) if each.kind in SAYING), None)}
+    return any(
+        each.key == ours[at].key
+        and beside & {near.key for near in text[max(0, place - NEAR) : place + NEAR + 1]}
+        for text in these.texts
+        for place, each in enumerate(text)
     )
 
 
-def comparison_problems(clause: Clause, near: Sequence[Clause]) -> Iterator[str]:
-    """Yields a problem if the compared things changed sides: “milder than hot coffee”."""
-    own = _sides(clause)
-    if own is None:
-        return
-    before, how, after = own
-    for there_before, there_how, there_after in filter(None, map(_sides, near)):
-        turned_round = after & there_before or before & there_after
-        if how & there_how and turned_round and not after & there_after:
-            yield "its passage compares them the other way round"
+def causes(these: Comparison) -> Iterator[str]:
+    """“Because”, “therefore”, “so that” between statements that no sentence of the passages joins so."""
+    tokens = these.claim.tokens
+    for at, token in enumerate(tokens):
+        word = plain_word(token)
+        follows = [plain_word(each) for each in tokens[at + 1 : at + 2]]
+        if word not in CAUSES or (word == "so" and follows in (["as"], ["much"], ["many"])):
+            continue
+        if word == "so" and at and plain_word(tokens[at - 1]) in {"does", "do", "did", "or", "doing"}:
+            continue
+        if word == "since" and [each.kind for each in tokens[at + 1 : at + 2]] == [WordKind.NUMBER]:
+            continue
+        wanted = PURPOSES if follows == ["that"] else GIVES_CAUSE
+        one, other = (set(meaningful_keys(part)) for part in _joined_by(tokens, at))
+        joined = (
+            each.sentence.words & wanted and each.sentence.keys & one and each.sentence.keys & other
+            for each in these.stated
+        )
+        if not any(joined):
+            yield f"its passages do not say “{token.text}”"
+
+
+def _joined_by(tokens: Sequence[Token], at: int) -> tuple[Sequence[Token], Sequence[Token]]:
+    """Returns what a joining word joins; at the beginning of a sentence, the parts before and behind the first comma."""
+    if at:
+        return tokens[:at], tokens[at + 1 :]
+    comma = next((place for place, each in enumerate(tokens) if each.text == ","), len(tokens))
+    return tokens[1:comma], tokens[comma:]
+
+
+def frames(these: Comparison) -> Iterator[str]:
+    """An attribution, a doubt, a plan left out: “is said to”, “plans to”, “according to”."""
+    own = {token.key for token in these.claim.tokens} | (
+        {"to be"} if _is_to_be(these.claim.tokens) else set()
+    )
+    for text in these.texts:
+        for at, token in enumerate(text):
+            to_be = plain_word(token) == "to" and _is_to_be(text[max(0, at - 1) : at + 2])
+            if token.key not in FRAME_KEYS and not to_be:
+                continue
+            kind = FRAMED[-1] if to_be else next(each for each in FRAMED if token.key in each)
+            allowed = kind | ({"to be", "may", "might", "could"} if kind is FRAMED[-1] else set())
+            allowed |= {"not", "without"} if kind is FRAMED[2] else set()
+            scope = _framed_by(text, at, alone=kind is FRAMED[0])
+            shared = len(scope & these.claim.keys)
+            if not own & allowed and scope and shared >= min(2, len(scope)):
+                yield left_out(f"{text[at - 1].text} to" if to_be else token.text)
+
+
+def _is_to_be(tokens: Sequence[Token]) -> bool:
+    """Whether something “is to open”: a plan."""
+    return any(
+        plain_word(tokens[at]) in {"is", "are"}
+        and plain_word(tokens[at + 1]) == "to"
+        and tokens[at + 2].kind is WordKind.CONTENT
+        for at in range(len(tokens) - 2)
+    )
+
+
+def _framed_by(text: Sequence[Token], at: int, *, alone: bool) -> set[str]:
+    """Returns the keys that the framing word at this place governs: what follows; if nothing does, what stands before it.
+
+    Only words that attribute may stand `alone` at the end: “…, doctors advise”.
+    """
+    ends = [
+        place
+        for place, each in enumerate(text)
+        if each.text == ";" or plain_word(each) in {"but", "while", "whereas"}
+    ]
+    begin = max((place for place in ends if place < at), default=-1) + 1
+    end = min((place for place in ends if place > at), default=len(text))
+    after = meaningful_keys(text[at + 1 : end])
+    everything = text[at].text.casefold() == "according" or (alone and not after)
+    return set(meaningful_keys(text[begin:at]) + after if everything else after)
+
+
+def comparisons(these: Comparison) -> Iterator[str]:
+    """The compared things on the other side of “than” or “as … as”."""
+    for clause in these.clauses:
+        own = _sides(clause)
+        for there in (_sides(each) for each in nearest(clause, these.theirs)):
+            if own is None or there is None:
+                continue
+            (before, how, after), (there_before, there_how, there_after) = own, there
+            turned_round = after & there_before or before & there_after
+            if how & there_how and turned_round and not after & there_after:
+                yield "its passage compares them the other way round"
 
 
 def _sides(clause: Clause) -> tuple[frozenset[str], frozenset[str], frozenset[str]] | None:
     """Returns the words only before “than”, the comparing words, and the words only behind it."""
-    at = next((at for at, token in enumerate(clause.tokens) if token.key == "than"), 0)
+    words = [plain_word(each) for each in clause.tokens]
+    at = next((at for at, word in enumerate(words) if word in {"than", "as"} and at > 1), 0)
+    if words[at:].count("as") > 1:
+        at = len(words) - 1 - words[::-1].index("as")
     if not at:
         return None
     before, after = (
@@ -244,5 +400,5 @@ def _sides(clause: Clause) -> tuple[frozenset[str], frozenset[str], frozenset[st
         token.key
         for token in clause.tokens[:at]
         if plain_word(token) in _MORE or (token.kind is WordKind.CONTENT and token.text.endswith("er"))
-    )
+    ) | ({"as"} if words[at] == "as" else set())
     return before - after - how, how, after - before

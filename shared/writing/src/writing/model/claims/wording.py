@@ -10,7 +10,7 @@ from typing import Final
 
 import nupunkt
 
-from writing.model.claims.equivalents import SAME, plain
+from writing.model.claims.equivalents import PAST_FORMS, SAME, plain
 
 MAX_PARAGRAPH: Final = 20_000
 """Characters; a longer paragraph is no prose and supports nothing."""
@@ -113,7 +113,7 @@ _FREE: Final = PRONOUNS - {"former", "latter"} | _words(
     " i me my mine and or what how there here do does did doing done has have had having also just then into"
     " onto during within through across per via other same own whom even ones simply really actually basically itself themselves oneself"
 )
-_NEUTRAL: Final = _words("use uses used using people person someone called call named")
+_NEUTRAL: Final = _words("people person someone called call named")
 """Verbs and nouns with too little meaning to count against a sentence."""
 
 PARTICLES: Final = _words("over under up down off out away")
@@ -187,7 +187,7 @@ UNITS: Final = {
 UNIT_KEYS: Final = frozenset(UNITS.values())
 
 _TOKEN: Final = re.compile(
-    r"[Ss]o-called|(?:(?<![\w.,/:%°])[-\u2212])?\d+(?:[.,]\d+)*|[^\W\d_]\w*(?:['’]\w+)*|[%°$€£]|[,;:()!?]|[–—]|\.(?=\s|$)"  # noqa: RUF001
+    r"[Ss]o-called|(?i:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-(?:one|two|three|four|five|six|seven|eight|nine))\b|(?:(?<![\w.,/:%°])[-\u2212])?\d+(?:[.,]\d+)*|[^\W\d_]\w*(?:['’]\w+)*|[%°$€£]|[,;:()!?]|[–—]|\.(?=\s|$)"  # noqa: RUF001
 )
 _SIGNS: Final = "-\u2212"
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -233,7 +233,7 @@ def _token(text: str) -> Token:
     if word in _CONTRACTED or word.endswith("n't"):
         return Token(text, "not", WordKind.STRICT)
     word = word.removesuffix("'s").split("'", 1)[0] or word
-    if text in _SHORT_NAMES:
+    if text in _SHORT_NAMES or text == "May":
         return Token(text, f"{word}_", WordKind.CONTENT)
     return Token(text, *_read(word))
 
@@ -243,6 +243,9 @@ def _read(word: str) -> tuple[str, WordKind]:
         return f"-{_number(word[1:])}", WordKind.NUMBER
     if word[0].isdigit() or word in _NUMBERS:
         return _NUMBERS.get(word) or _number(word), WordKind.NUMBER
+    tens, _, ones = word.partition("-")
+    if tens in _NUMBERS and ones in _NUMBERS:
+        return str(int(_NUMBERS[tens]) + int(_NUMBERS[ones])), WordKind.NUMBER
     if not word[0].isalpha() and word not in UNITS:
         return word, WordKind.BREAK
     if word in _STRICT:
@@ -250,11 +253,16 @@ def _read(word: str) -> tuple[str, WordKind]:
     if word in _LOOSE:
         return word, WordKind.LOOSE
     kind = WordKind.FREE if word in _FREE | _NEUTRAL else WordKind.CONTENT
-    return _content_key(word) if kind is WordKind.CONTENT else word, kind
+    return content_key(word) if kind is WordKind.CONTENT else word, kind
 
 
-def _content_key(word: str) -> str:
-    stemmed = stem(word)
+def is_past(word: str) -> bool:
+    """Whether a word in lower case is the past form of a verb; “cut” and its like are not told apart."""
+    return word in PAST_FORMS or (word.endswith("ed") and not word.endswith("eed"))
+
+
+def content_key(word: str) -> str:
+    stemmed = stem(PAST_FORMS.get(word, word))
     return UNITS.get(word) or _SAME_STEMS.get(stemmed, stemmed)
 
 

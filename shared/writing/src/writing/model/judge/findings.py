@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from writing.model.claims.checking import Evidence
 from writing.model.claims.clauses import meaningful_keys
-from writing.model.claims.paraphrases import names_and_numbers
+from writing.model.claims.comparison import Evidence
+from writing.model.claims.rules import names_and_numbers
 from writing.model.claims.wording import normal, tokens_of
 from writing.model.drafting import (
     RejectedSentence,
@@ -16,7 +16,7 @@ from writing.model.drafting import (
     WritingMaterial,
     is_clean,
 )
-from writing.model.judge.question import Finding, Quote, Reading
+from writing.model.judge.question import Claim, Finding, Reading
 
 FEWEST_SHOWN: Final = 2
 """The least meaningful words of the sentence that its quotes must contain."""
@@ -48,23 +48,25 @@ def apply_reading(
             else replace(sentence, reason=RejectionReason.UNREAD)
         )
     if reading.finding in _TOLD:
-        # The rules found its words in its passages; a judge who finds nothing there has not looked.
-        if isinstance(sentence, SupportedSentence) and reading.finding == "not_said":
-            return sentence
         return _refused(sentence, reading, cited)
     if isinstance(sentence, SupportedSentence):
         return sentence
-    shown = verify_quotes(sentence.text, reading.quotes, cited)
+    shown = verify_claims(sentence.text, reading.claims, cited)
     if not shown:
         return replace(sentence, reason=RejectionReason.UNPROVEN)
     sources = {material.source_of[name].n for name in shown}
     return SupportedSentence(sentence.text, tuple(sorted(sources)), sentence.passages, confirmed=True)
 
 
-def verify_quotes(sentence: str, quotes: Sequence[Quote], cited: Sequence[Evidence]) -> tuple[str, ...]:
-    """Returns the quoted passages if every quote is verbatim and they contain the sentence's names and numbers; else empty."""
+def verify_claims(sentence: str, claims: Sequence[Claim], cited: Sequence[Evidence]) -> tuple[str, ...]:
+    """Returns the quoted passages if the quotes carry the sentence; else nothing.
+
+    Each claim has a quote; every quote stands in its passage, word for word; and the quoted sentences have the names and
+    numbers of the sentence.
+    """
     passages = {each.id: each for each in cited}
-    if not quotes or not all(
+    quotes = [quote for claim in claims for quote in claim.quotes]
+    if not all(claim.quotes for claim in claims) or not all(
         each.passage in passages and _stands(each.words, passages[each.passage]) for each in quotes
     ):
         return ()
@@ -98,7 +100,8 @@ def _refused(
 ) -> RejectedSentence:
     why = normal(reading.why)
     told = _TOLD[reading.finding]
-    quoted = [normal(each.words) for each in reading.quotes if any(_stands(each.words, one) for one in cited)]
+    quotes = (quote for claim in reading.claims for quote in claim.quotes)
+    quoted = [normal(each.words) for each in quotes if any(_stands(each.words, one) for one in cited)]
     return RejectedSentence(
         sentence.text,
         sentence.passages,

@@ -1,0 +1,120 @@
+"""Sets a sentence beside the passages that it cites: which of their sentences come nearest to it. Pure.
+
+The work is bounded: a sentence of at most 60 words against four sentences of at most 600 characters each.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from writing.model.claims.clauses import Clause, clauses_of, meaningful_keys
+from writing.model.claims.wording import PRONOUNS, Token, WordKind, normal, sentences_of, tokens_of
+
+MOST_SENTENCES: Final = 4
+"""The most sentences of the passages that may support one sentence."""
+_CONNECTS: Final = frozenset({"hence", "thus", "therefore", "so", "also", "furthermore", "moreover"})
+_RETRACTIONS: Final = frozenset(
+    {"false", "wrong", "untrue", "incorrect", "myth", "mistaken", "misconception"}
+)
+"""Words of a sentence that retract the one before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One passage with its heading. `id` is what the model cites."""
+
+    id: str
+    heading: str | None
+    text: str
+
+    def sentences(self) -> list[str]:
+        """Returns the asserted sentences: no questions, and not those that the next one retracts."""
+        found = [each for each in dict.fromkeys(sentences_of(self.text)) if each[-1:] != "?"]
+        return [
+            each
+            for at, each in enumerate(found)
+            if (at + 1 == len(found) or not _retracts(tokens_of(found[at + 1])))
+            and not (at and "believe the following" in found[at - 1])
+        ]
+
+
+def _retracts(tokens: Sequence[Token]) -> bool:
+    return continues_subject(tokens) and any(each.text.casefold() in _RETRACTIONS for each in tokens)
+
+
+def continues_subject(tokens: Sequence[Token]) -> bool:
+    """Whether a sentence continues with the subject of the one before it, by a pronoun."""
+    words = (each.text.casefold() for each in tokens if each.kind is not WordKind.BREAK)
+    return next((word for word in words if word not in _CONNECTS), "") in PRONOUNS
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A sentence of a passage, with what may name its subject."""
+
+    passage: str
+    sentence: Clause
+    heading: tuple[Token, ...]
+    previous: tuple[Token, ...]
+    """The sentence before it."""
+    text: str
+    before: frozenset[str]
+    """Keys of the heading and of the sentence before it."""
+    topic: frozenset[str]
+    """Keys of the heading and of the passage's first sentence."""
+
+    @cached_property
+    def clauses(self) -> tuple[Clause, ...]:
+        return clauses_of(self.sentence.tokens)
+
+    @cached_property
+    def continues(self) -> bool:
+        return any(each.text.casefold() in PRONOUNS for each in self.sentence.tokens)
+
+
+class Comparison:
+    """A sentence, and the sentences of its passages that together contain most of its words."""
+
+    def __init__(self, tokens: Sequence[Token], cited: Sequence[Evidence]) -> None:
+        self.claim = Clause(tuple(tokens))
+        self.clauses = clauses_of(self.claim.tokens)
+        self.stated = [each for one in cited for each in _statements(one)]
+        self.known = frozenset(key for each in self.stated for key in each.sentence.keys | each.before)
+        self.support = _nearest(self.claim, self.stated)
+        self.said = Clause(tuple(token for each in self.support for token in each.sentence.tokens))
+        self.theirs = [clause for each in self.support for clause in each.clauses]
+
+    def nearest_text(self) -> str:
+        return " … ".join(each.text for each in self.support)
+
+    @property
+    def texts(self) -> list[Sequence[Token]]:
+        return [each.sentence.tokens for each in self.support]
+
+
+def _statements(evidence: Evidence) -> list[Statement]:
+    heading = tokens_of(normal(evidence.heading or ""))
+    named = frozenset(meaningful_keys(heading))
+    found: list[Statement] = []
+    for text in evidence.sentences():
+        clause = Clause(tokens_of(text))
+        previous = found[-1].sentence if found else Clause(())
+        topic = found[0].topic if found else named | clause.keys
+        found.append(
+            Statement(evidence.id, clause, heading, previous.tokens, text, previous.keys | named, topic)
+        )
+    return found
+
+
+def _nearest(claim: Clause, stated: Sequence[Statement]) -> list[Statement]:
+    """Returns the sentences that together contain most of its words; each adds at least two."""
+    left = set(claim.keys)
+    chosen: list[Statement] = []
+    while len(chosen) < MOST_SENTENCES:
+        best = max(stated, key=lambda each: len(left & each.sentence.keys), default=None)
+        if best is None or len(left & best.sentence.keys) < (2 if chosen else 1):
+            break
+        chosen.append(best)
+        left -= best.sentence.keys
+    return chosen

@@ -1,0 +1,58 @@
+"""The rules on words: what a sentence must not do, whatever a judge says of it. Pure."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Final
+
+from writing.model.claims import numbers, qualifiers, roles
+from writing.model.claims.comparison import Comparison
+from writing.model.claims.wording import normal, tokens_of
+
+Rule = Callable[[Comparison], Iterator[str]]
+
+
+def unknown_numbers(these: Comparison) -> Iterator[str]:
+    """Numbers that the nearest sentences do not have."""
+    tokens = these.claim.tokens
+    for at, token in enumerate(tokens):
+        if numbers.is_number(tokens, at) and token.key not in these.said.keys:
+            yield f"its passages do not have the number {token.text}, or elsewhere"
+
+
+RULES: Final[Mapping[str, Rule]] = {
+    each.__name__: each
+    for each in (
+        unknown_numbers,
+        numbers.number_problems,
+        numbers.half_ranges,
+        numbers.bound_problems,
+        numbers.change_problems,
+        roles.unknown_names,
+        roles.hung_names,
+        roles.other_subjects,
+        roles.swapped_names,
+        roles.mixed_statements,
+        roles.dropped_places,
+        qualifiers.unsaid_words,
+        qualifiers.left_out_limits,
+        qualifiers.added_limits,
+        qualifiers.dropped_fractions,
+        qualifiers.negations,
+        qualifiers.conditions,
+        qualifiers.tenses,
+        qualifiers.opposites,
+        qualifiers.ranks,
+        qualifiers.causes,
+        qualifiers.frames,
+        qualifiers.comparisons,
+    )
+}
+
+
+def names_and_numbers(sentence: str) -> frozenset[str]:
+    """Returns the keys of names and numbers, which a judge's quotes must have."""
+    tokens = tokens_of(normal(sentence))
+    return frozenset(
+        token.key
+        for at, token in enumerate(tokens)
+        if roles.is_name(tokens, at) or numbers.is_number(tokens, at)
+    )
