@@ -238,6 +238,7 @@ async def test_what_became_of_sentences_is_counted_when_all_of_them_are_judged(m
     assert tally == {
         "held": 1,
         "confirmed": 1,
+        "transition": 0,
         "words": 1,
         "repeated": 1,
         "contradicted": 0,
