@@ -20,6 +20,7 @@ from writing.article import (
     ModelDraftCounts,
 )
 from writing.context import WritingContext
+from writing.evidence import RULES
 from writing.model import prompts
 from writing.model.answers import MAX_LINE, MAX_PASSAGES, Brief, Front, Outline, PlannedSection
 from writing.model.assembly import AssembledSection, assemble, sentences_in
@@ -41,8 +42,6 @@ SMALL_SECTIONS: Final = 3
 """The most sections of an article in a small context."""
 WORDS: Final = 700
 """The length to ask for if the brand sets none."""
-RULES: Final = "rules"
-"""Who gave a verdict that no model gave."""
 MIN_DRAFT: Final = 100
 """The least supported words that make a draft."""
 MAX_LOSSES: Final = 6
