@@ -7,13 +7,14 @@ from writing.model.transitions import states_nothing
 SUBJECTS = (
     "cold brew",
     "Grind size and ratio",
-    "How long does it keep?",
+    "How long it keeps",
     "Storing the concentrate",
     "Paper filters",
 )
 
 TRANSITIONS = [
     "Now for the grind size.",
+    "The next question is how long it keeps.",
     "And now for the ratio.",
     "On to storing the concentrate.",
     "Back to cold brew.",
@@ -89,6 +90,7 @@ STATEMENTS = [
     "Cold brew.",
     "Grind size and ratio.",
     "It keeps long.",
+    "How long it keeps.",
     "",
     "Now for the ratio, which is four to one.",
     "Cold brew is the next question everywhere.",

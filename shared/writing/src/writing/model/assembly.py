@@ -13,6 +13,7 @@ from writing.model.answers import Front
 from writing.model.claims.checking import Evidence, check
 from writing.model.claims.wording import normal
 from writing.model.drafting import SupportedSentence, fits_heading, is_clean
+from writing.model.headings import is_carried
 from writing.model.section_passages import Exhibit
 
 MAX_SLUG: Final = 80
@@ -86,7 +87,9 @@ def assemble(
     kept = sentences_in(sections)
     name = keyword[:1].upper() + keyword[1:]
     title = normal(front.title) if front else ""
-    if not title or len(title) > MAX_TITLE or not fits_heading(title, kept, keyword):
+    headings = [section.heading for section in sections if section.heading]
+    carried = fits_heading(title, kept, keyword) or is_carried(title, (*kept, *headings), keyword)
+    if not title or len(title) > MAX_TITLE or not carried:
         title = whole_words(name, MAX_TITLE)
     points = [normal(point) for point in front.key_points] if front else []
     points = list(

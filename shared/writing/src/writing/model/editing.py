@@ -171,8 +171,9 @@ def _names_again(text: str, old: str, before: str) -> bool:
     rest = text[pronoun.end() :] if pronoun else ""
     if not rest or not old.endswith(f" {rest}"):
         return False
-    subject = old.removesuffix(rest)
-    return len(subject.split()) <= LONGEST_SUBJECT and before.startswith(subject)
+    subject = old.removesuffix(rest).strip()
+    begins = before.startswith(subject) and not before[len(subject) : len(subject) + 1].isalnum()
+    return begins and len(subject.split()) <= LONGEST_SUBJECT
 
 
 def _says_all(text: str, old: Sequence[SupportedSentence]) -> bool:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from writing.model import prompts
@@ -58,23 +58,22 @@ class Mender:
     ) -> list[Verdict]:
         """Returns the sentences of section `name` with those that could be mended; an unusable answer changes nothing."""
         nearest = await asyncio.to_thread(_NearestStatement.of, offered)
-        sentences = list(judged)
+        sentences = [nearest.filled(each) for each in judged]
         for number in range(1, self.rounds + 1):
             step = f"{name}.mend" if number == 1 else f"{name}.mend.{number}"
             rejected = {
                 at: each for at, each in enumerate(sentences, 1) if isinstance(each, RejectedSentence)
             }
-            mended = await self._round(step, rejected, nearest, offered, passages) if rejected else {}
+            mended = await self._round(step, rejected, offered, passages) if rejected else {}
             if not mended:
                 break
-            sentences = [mended.get(at, each) for at, each in enumerate(sentences, 1)]
+            sentences = [nearest.filled(mended.get(at, each)) for at, each in enumerate(sentences, 1)]
         return sentences
 
     async def _round(
         self,
         step: str,
         rejected: Mapping[int, RejectedSentence],
-        nearest: "_NearestStatement",
         offered: Sequence[Evidence],
         passages: list[dict[str, str]],
     ) -> dict[int, Verdict]:
@@ -83,7 +82,7 @@ class Mender:
             answer = await self.session.ask(
                 step,
                 MendedSentences,
-                self.tell(prompts.MEND, sentences=self._listed(rejected, nearest), passages=passages),
+                self.tell(prompts.MEND, sentences=self._listed(rejected), passages=passages),
                 passages=[each.id for each in offered],
             )
         except UnusableModelAnswerError:
@@ -97,19 +96,16 @@ class Mender:
                     mended[again.number] = verdict
         return dict(zip(mended, await self.read(step, list(mended.values())), strict=True))
 
-    def _listed(
-        self, rejected: Mapping[int, RejectedSentence], nearest: "_NearestStatement"
-    ) -> list[dict[str, Any]]:
+    def _listed(self, rejected: Mapping[int, RejectedSentence]) -> list[dict[str, Any]]:
         listed: list[dict[str, Any]] = []
         room = self.room
         for at, each in rejected.items():
             listed.append(
                 {"number": at, "text": each.text, "passages": each.passages, "problem": problem_of(each)}
             )
-            near = each.nearest or nearest.find(each.text)
-            room -= len(near)
-            if room >= 0 and near:
-                listed[-1]["nearest"] = near
+            room -= len(each.nearest)
+            if room >= 0 and each.nearest:
+                listed[-1]["nearest"] = each.nearest
         return listed
 
 
@@ -134,11 +130,13 @@ class _NearestStatement:
     def of(cls, passages: Iterable[Evidence]) -> "_NearestStatement":
         return cls(tuple((said, _keys(said)) for each in passages for said in each.stated()))
 
-    def find(self, sentence: str) -> str:
-        """Returns the statement that shares most words with the sentence; empty if none shares any."""
-        own = _keys(sentence)
+    def filled(self, verdict: Verdict) -> Verdict:
+        """Returns a rejected sentence with the statement that shares most words with it, if it has none yet."""
+        if isinstance(verdict, SupportedSentence) or verdict.nearest:
+            return verdict
+        own = _keys(verdict.text)
         said, keys = max(self.statements, key=lambda each: len(own & each[1]), default=("", frozenset[str]()))
-        return said if own & keys else ""
+        return replace(verdict, nearest=said) if own & keys else verdict
 
 
 def _keys(text: str) -> frozenset[str]:

@@ -62,7 +62,7 @@ _EMPTY: Final = frozenset(
 def states_nothing(sentence: str, subjects: Sequence[str]) -> bool:
     """Whether a sentence only leads over, from and to these subjects: the keyword, and headings that were checked."""
     said = normal(sentence).casefold()
-    named = sorted({run for each in subjects for run in _runs(each)}, key=len, reverse=True)
+    named = sorted({run for each in subjects for run in _runs(each) if run}, key=len, reverse=True)
     if not named or len(said) > MAX_CHARACTERS:
         return False
     one = rf"(?<!\w){_ARTICLES}(?:{'|'.join(map(re.escape, named))})(?!\w)"
@@ -71,6 +71,7 @@ def states_nothing(sentence: str, subjects: Sequence[str]) -> bool:
 
 def _runs(subject: str) -> Iterator[str]:
     words = _WORD.findall(normal(subject).casefold())[:MAX_SUBJECT]
+    yield " ".join(words)
     for start in range(len(words)):
         for end in range(start + 1, len(words) + 1):
             if not {words[start], words[end - 1]} & _EMPTY:
