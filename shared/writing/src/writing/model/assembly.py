@@ -12,7 +12,7 @@ from writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, ArticleEvi
 from writing.model.answers import Front
 from writing.model.claims.checking import Evidence, check
 from writing.model.claims.wording import normal
-from writing.model.drafting import SupportedSentence, fits_heading, is_clean
+from writing.model.drafting import SupportedSentence, is_clean
 from writing.model.headings import is_carried
 from writing.model.section_passages import Exhibit
 
@@ -88,8 +88,7 @@ def assemble(
     name = keyword[:1].upper() + keyword[1:]
     title = normal(front.title) if front else ""
     headings = [section.heading for section in sections if section.heading]
-    carried = fits_heading(title, kept, keyword) or is_carried(title, (*kept, *headings), keyword)
-    if not title or len(title) > MAX_TITLE or not carried:
+    if not title or len(title) > MAX_TITLE or not is_carried(title, (*kept, *headings), keyword):
         title = whole_words(name, MAX_TITLE)
     points = [normal(point) for point in front.key_points] if front else []
     points = list(

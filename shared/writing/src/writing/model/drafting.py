@@ -12,7 +12,7 @@ from writing.model import injection
 from writing.model.answers import DraftSentence
 from writing.model.claims.checking import TOO_MUCH, Evidence, check
 from writing.model.claims.paraphrases import problems
-from writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
+from writing.model.claims.wording import normal, sentences_of, tokens_of
 from writing.model.copying import LONGEST_QUOTATION, SourceRuns, quotations, unquoted
 from writing.model.promotion import without_promotion
 from writing.model.section_passages import Exhibit, exhibits_of, passages_of
@@ -258,26 +258,3 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
 def is_clean(text: str) -> bool:
     """Whether the text has no address, no markup and no instruction to a model."""
     return not (_ADDRESS.search(text) or _MARKUP.search(text) or injection.find_instruction(text))
-
-
-def fits_heading(text: str, kept: Sequence[str], keyword: str) -> bool:
-    """Whether a heading or title says no more than the keyword plus one of these sentences."""
-    if not is_clean(text):
-        return False
-    given = frozenset(token.key for token in tokens_of(keyword) if token.weighs)
-    own = [token for token in tokens_of(normal(text)) if token.weighs and token.key not in given]
-    said = [Evidence("", None, each) for each in kept]
-    if check(text, said).holds or check(text, said, given=given).holds:
-        return True
-    # A name is no statement, but a part of a denying sentence might affirm what the whole denies.
-    wanted = [token.key for token in own]
-    return any(
-        wanted == keys[at : at + len(wanted)]
-        for keys in map(_keys, kept)
-        if not NEGATIONS & set(keys)
-        for at in range(len(keys))
-    )
-
-
-def _keys(sentence: str) -> list[str]:
-    return [token.key for token in tokens_of(sentence) if token.weighs]

@@ -4,8 +4,9 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
+from writing.model.claims.checking import Evidence, check
 from writing.model.claims.wording import FRAMES, NEGATIONS, Token, WordKind, normal, tokens_of
-from writing.model.drafting import fits_heading, is_clean
+from writing.model.drafting import is_clean
 from writing.quality.measures import heading_problem
 
 MAX_SKIPPED: Final = 3
@@ -15,15 +16,16 @@ _ASKING: Final = frozenset("why how what when where which who whom whose".split(
 
 
 def is_carried(heading: str, said: Sequence[str], keyword: str) -> bool:
-    """Whether a heading says no more than the keyword and these texts: sentences of the section, headings of its sources.
+    """Whether a heading or title says no more than the keyword and these texts: sentences, and headings of sources.
 
     A heading is carried like a sentence, or if each of its parts around "and" names what one text says in the same order.
     """
-    if not says_more(heading, keyword) or not is_clean(heading):
+    if not is_clean(heading):
         return False
-    if fits_heading(heading, said, keyword):
-        return True
     given = _keys(keyword)
+    evidence = [Evidence("", None, each) for each in said]
+    if check(heading, evidence).holds or check(heading, evidence, given=given).holds:
+        return True
     parts = [
         [each for each in _named(part) if each.key not in given] for part in _PARTS.split(normal(heading))
     ]
