@@ -73,6 +73,8 @@ def content_routes(database: Database) -> APIRouter:
         await _known(database, content_id, caller)
         async with database.connection() as connection:
             found = await find_evidence(connection, content_id)
+        if found is None:
+            raise _unknown(content_id)
         return conditional(EvidenceView.of(content_id, found).model_dump_json(), if_none_match)
 
     @routes.get(
@@ -125,11 +127,14 @@ async def _known(database: Database, content_id: UUID, caller: Caller) -> Stored
     if gone is not None:
         raise RefusalError(codes.ARTICLE_DELETED, str(gone))
     if content is None:
-        raise RefusalError(
-            codes.UNKNOWN_ARTICLE,
-            f"there is no article {content_id}; if it is being written, try again later",
-        )
+        raise _unknown(content_id)
     return content
+
+
+def _unknown(content_id: UUID) -> RefusalError:
+    return RefusalError(
+        codes.UNKNOWN_ARTICLE, f"there is no article {content_id}; if it is being written, try again later"
+    )
 
 
 def _listed(document: str) -> str:

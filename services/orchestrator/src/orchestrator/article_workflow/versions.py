@@ -144,8 +144,8 @@ class VersionEvidence:
     """As its writer left it, without the sentences that people changed since."""
 
 
-async def find_evidence(connection: Connection, content_id: UUID) -> VersionEvidence:
-    """Returns the evidence of a stored article."""
+async def find_evidence(connection: Connection, content_id: UUID) -> VersionEvidence | None:
+    """Returns the evidence of an article; None if it does not exist."""
     row = await connection.fetchrow(
         """
         select c.version, c.body_markdown, w.body_markdown as written, w.evidence,
@@ -161,6 +161,8 @@ async def find_evidence(connection: Connection, content_id: UUID) -> VersionEvid
         content_id,
         WRITER,
     )
+    if row is None:
+        return None
     if row["evidence"]:
         found = _EVIDENCE.validate_json(row["evidence"])
     elif row["is_draft"]:
