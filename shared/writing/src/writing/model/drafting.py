@@ -7,13 +7,14 @@ from enum import StrEnum
 from itertools import accumulate
 from typing import Final
 
+from documents.instructions import find_instruction
 from writing.article import ArticleSource
-from writing.model import injection
 from writing.model.answers import DraftSentence
 from writing.model.claims.checking import TOO_MUCH, Evidence, check
 from writing.model.claims.paraphrases import problems
 from writing.model.claims.wording import normal, sentences_of, tokens_of
 from writing.model.copying import LONGEST_QUOTATION, SourceRuns, quotations, unquoted
+from writing.model.praise import find_unattributed_praise
 from writing.model.promotion import without_promotion
 from writing.model.section_passages import Exhibit, exhibits_of, passages_of
 from writing.quality.likeness import SOURCE_RUN, Runs, runs
@@ -107,7 +108,7 @@ class WritingMaterial:
         room = max_characters
         for offered in _in_turn(sections, passages, max_characters):
             name, source, text = offered.name, offered.source, offered.text
-            form = injection.find_instruction("\n".join((source.title, *offered.titles, text)))
+            form = find_instruction("\n".join((source.title, *offered.titles, text)))
             if form or not text:
                 set_aside.append(f"{name} ({form or 'promotion'})")
                 continue
@@ -240,12 +241,12 @@ def _exhibits(sources: Sequence[ArticleSource]) -> dict[str, Exhibit]:
 
 
 def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
-    if _ADDRESS.search(text):
-        return "it has a web address, which is not yours to write"
-    if _MARKUP.search(text):
-        return "it has markup"
-    if form := injection.find_instruction(text):
+    if _ADDRESS.search(text) or _MARKUP.search(text):
+        return "it has a web address or markup, which is not yours to write"
+    if form := find_instruction(text):
         return f"it passes on an instruction ({form})"
+    if (words := find_unattributed_praise(text)) is not None:
+        return f"it praises (“{words}”) without saying who does: name whose opinion it is, or leave it out"
     if not _ENDS.search(text):
         return "it is no whole sentence"
     if len(sentences_of(text)) > 1:
@@ -257,4 +258,4 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
 
 def is_clean(text: str) -> bool:
     """Whether the text has no address, no markup and no instruction to a model."""
-    return not (_ADDRESS.search(text) or _MARKUP.search(text) or injection.find_instruction(text))
+    return not (_ADDRESS.search(text) or _MARKUP.search(text) or find_instruction(text))
