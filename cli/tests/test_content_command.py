@@ -48,6 +48,24 @@ SCORES = {
     },
 }
 
+EVIDENCE = {
+    f"/v1/content/{HELD}/evidence": {
+        "content_id": str(HELD),
+        "version": 2,
+        "sentences": [
+            {"text": "It is mild.", "sources": [1, 3], "verdict": "confirmed", "given_by": "judge-1"},
+        ],
+        "cuts": [
+            {
+                "text": "It cures \x1b[31mall.",
+                "problem": "its passages do not say “cures”",
+                "nearest": "Mild.",
+            }
+        ],
+        "passages": {},
+    },
+}
+
 
 def article(content_id: UUID, title: str, **more: Any) -> dict[str, Any]:
     return {
@@ -76,7 +94,7 @@ ARTICLES: dict[str, dict[str, Any]] = {
 
 class _Answer(BaseHTTPRequestHandler):
     def do_GET(self) -> None:  # the name that http.server calls
-        found = (SCORES | ARTICLES).get(self.path)
+        found = (SCORES | EVIDENCE | ARTICLES).get(self.path)
         body = json.dumps(found or {"detail": "there is no article; try again later"}).encode()
         self.send_response(401 if self.headers["X-Service-Key"] != KEY else 200 if found else 404)
         self.send_header("Content-Length", str(len(body)))
@@ -156,6 +174,18 @@ def test_each_measure_is_shown_with_its_bound_and_why_the_draft_waits(score: Run
     ]
     assert done.err.endswith("(cold brew): needs a review: 231 words, of at least 250\n")
     assert "\x1b" not in done.out + done.err
+
+
+def test_what_each_sentence_rests_on_is_shown_and_what_was_cut_and_why(content: Run) -> None:
+    done = content("evidence", str(HELD))
+
+    assert done.code == 0
+    assert [line.split("\t") for line in done.out.splitlines()] == [
+        ["verdict", "text", "sources, or why"],
+        ["confirmed", "It is mild.", "[1], [3]"],
+        ["cut", "It cures \N{REPLACEMENT CHARACTER}[31mall.", "its passages do not say “cures”"],
+    ]
+    assert done.err.endswith("version 2: 1 sentences, 1 cut\n")
 
 
 def test_scripts_get_the_answer_itself(score: Run) -> None:

@@ -1,6 +1,7 @@
 """The HTTP API over real HTTP, on a real database."""
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 import httpx
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from envelope import new_event_id
 from messaging import Database
 from orchestrator.article_workflow.store import insert_content
-from writing import Article
+from writing import Article, ArticleSource
+from writing.article import ArticleEvidence, CitedPassage, CutSentence, KeptSentence
 from writing.quality.measures import Measure
 
 BRAND = {"name": "The Daily Grind", "description": "Home coffee.", "channels": ["feed"]}
@@ -383,6 +385,79 @@ async def test_a_draft_and_its_measures_can_be_read(
     assert content.json()["body_markdown"] == article.body_markdown
     missing = await api.get(f"/v1/content/{new_event_id()}/score")
     assert "there is no article" in await refused(missing, 404)
+
+
+def cold_brew(evidence: ArticleEvidence | None) -> dict[str, Any]:
+    """What stores an article of two sentences, which a model wrote if there is evidence."""
+    article = Article(
+        title="Cold brew",
+        slug="cold-brew",
+        meta_description="How to steep it.",
+        body_markdown="Cold brew steeps for twelve hours. [1]\n\n## Taste\n\nIt tastes mild. [2]",
+        word_count=9,
+        key_points=(),
+        cited=(1, 2),
+        evidence=evidence,
+    )
+    sources = [ArticleSource(n, f"Source {n}", ()) for n in (1, 2)]
+    measures = (Measure("dropped", 0.3, "1 of 3 sentences"),) if evidence else ()
+    return {"keyword": "cold brew", "article": article, "sources": sources, "measures": measures}
+
+
+async def test_what_the_sentences_of_a_model_rest_on_and_which_were_cut_can_be_read(
+    api: httpx.AsyncClient, brand: str, orchestrator_database: Database
+) -> None:
+    content_id = new_event_id()
+    kept = KeptSentence("Cold brew steeps for twelve hours.", "", (1,), ("s1p1",), "confirmed", "judge-1")
+    changed = KeptSentence("It tastes very mild.", "Taste", (2,), ("s2p1",), "held", "rules")
+    cut = CutSentence(
+        "It cures headaches.", "Taste", ("s2p1",), "words", "its passages do not say it", "Mild."
+    )
+    passage = CitedPassage(1, ("Coffee", "Cold brew"), "Steep it for twelve hours.")
+    evidence = ArticleEvidence((kept, changed), (cut,), {"s1p1": passage})
+    async with orchestrator_database.transaction() as tx:
+        await insert_content(
+            tx.connection,
+            content_id=content_id,
+            brand_slug=brand,
+            research_id=new_event_id(),
+            **cold_brew(evidence),
+        )
+
+    found = (await api.get(f"/v1/content/{content_id}/evidence")).json()
+
+    # The second sentence reads otherwise by now.
+    assert found == {
+        "content_id": str(content_id),
+        "version": 1,
+        "sentences": [json.loads(json.dumps(asdict(kept)))],
+        "cuts": [json.loads(json.dumps(asdict(cut)))],
+        "passages": {"s1p1": json.loads(json.dumps(asdict(passage)))},
+    }
+
+
+async def test_each_paragraph_of_a_digest_rests_on_its_source(
+    api: httpx.AsyncClient, brand: str, orchestrator_database: Database
+) -> None:
+    content_id = new_event_id()
+    async with orchestrator_database.transaction() as tx:
+        await insert_content(
+            tx.connection,
+            content_id=content_id,
+            brand_slug=brand,
+            research_id=new_event_id(),
+            **cold_brew(None),
+        )
+
+    found = (await api.get(f"/v1/content/{content_id}/evidence")).json()
+
+    told = [(each["text"], each["heading"], each["sources"], each["verdict"]) for each in found["sentences"]]
+    assert told == [
+        ("Cold brew steeps for twelve hours.", "", [1], "quoted"),
+        ("It tastes mild.", "Taste", [2], "quoted"),
+    ]
+    assert (found["cuts"], found["passages"]) == ([], {})
+    await refused(await api.get(f"/v1/content/{new_event_id()}/evidence"), 404)
 
 
 async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:

@@ -83,6 +83,24 @@ def score(orchestrator: Orchestrator, content_id: ArticleId) -> Result:
 
 
 @app.command()
+def evidence(orchestrator: Orchestrator, content_id: ArticleId) -> Result:
+    """Shows what each sentence of an article rests on, and which sentences its model wrote that are not in it, and why.
+
+    For example:
+
+        brandctl content evidence 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --json | jq '.cuts[] | {text, problem, nearest}'
+    """
+    found = orchestrator.get_article_evidence(content_id)
+    rows = [
+        (each["verdict"], each["text"], ", ".join(f"[{n}]" for n in each["sources"]))
+        for each in found["sentences"]
+    ]
+    rows += [("cut", each["text"], each["problem"]) for each in found["cuts"]]
+    about = f"version {found['version']}: {len(found['sentences'])} sentences, {len(found['cuts'])} cut"
+    return Result(found, table(("verdict", "text", "sources, or why"), rows, {"cut": "yellow"}), remark=about)
+
+
+@app.command()
 def targets(orchestrator: Orchestrator, content_id: ArticleId) -> Result:
     """Shows the publications of an article: at its home and at each further target.
 

@@ -173,6 +173,31 @@ async def test_what_the_judge_refuses_goes_back_with_its_reason_and_is_read_agai
     assert OTHER_WORDS not in article.body_markdown
 
 
+@pytest.mark.parametrize("finding", ["supported", "not_said"])
+async def test_a_heading_that_no_words_carry_is_for_the_judge(model: ScriptedModel, finding: str) -> None:
+    lake = "The lake behind the dam holds 35 cubic kilometres of water."
+    opening = {"heading": "The dam", "question": "What is it?", "passages": ["s1p1"]}
+    model.replies["Outline"] = [
+        {"sections": [opening, {**opening, "heading": "Water that the lake holds", "passages": ["s1p2"]}]}
+    ]
+    model.replies["SectionDraft"] = [
+        {"paragraphs": [{"sentences": [{"text": HELD, "passages": ["s1p1"]}]}]},
+        {"paragraphs": [{"sentences": [{"text": lake, "passages": ["s1p2"]}]}]},
+    ]
+    quote = {"passage": "s1p2", "words": "The lake behind the dam holds 35 cubic kilometres of water"}
+    said = {"number": 1, "quotes": [quote], "why": "", "finding": "supported"}
+    of_heading = {**said, "number": 2, "finding": finding}
+    of_opening = {"number": 1, "quotes": [], "why": "", "finding": "supported"}
+    model.replies["SecondReading"] = [{"readings": [of_opening]}, {"readings": [said, of_heading]}]
+
+    article = await write(model, chat_with(model))
+
+    assert readings(model) == [[HELD], [lake, "Water that the lake holds"]]
+    # The passages have no heading that could stand in its place.
+    assert ("## Water that the lake holds" in article.body_markdown) == (finding == "supported")
+    assert lake in article.body_markdown
+
+
 async def test_of_two_readings_of_a_sentence_the_one_that_refuses_it_counts(model: ScriptedModel) -> None:
     model.replies["SectionDraft"] = [drafted(HELD, OTHER_WORDS)]
     refused = {"number": 2, "quotes": [], "why": "", "finding": "contradicted"}
@@ -238,6 +263,7 @@ async def test_what_became_of_sentences_is_counted_when_all_of_them_are_judged(m
     assert tally == {
         "held": 1,
         "confirmed": 1,
+        "transition": 0,
         "words": 1,
         "repeated": 1,
         "contradicted": 0,

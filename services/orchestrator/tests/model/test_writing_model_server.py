@@ -88,6 +88,51 @@ async def test_what_the_server_says_instead_of_an_answer(
             assert raised.after - timedelta(minutes=1) < caught.value.after <= raised.after
 
 
+COMPLETION = b'{"choices": [{"message": {"content": "{}"}}], "model": "m"}'
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b"<!doctype html><title>Sign in</title>", "no chat completion: <!doctype html>"),
+        (
+            b'data: {"choices": [{"delta": {"content": "{}"}}]}\n\ndata: [DONE]\n\n',
+            "no chat completion: data:",
+        ),
+        (b'{"choices": []}', "no chat completion"),
+        (b'{"choices": [{"message": null}]}', "no chat completion"),
+        (b'{"choices": [{"message": {"content": ["a part"]}}]}', "no chat completion"),
+        (COMPLETION.replace(b"{}", b"x" * 10_000_000), "larger than 2097152 bytes"),
+        (COMPLETION[:-20], "no chat completion"),
+        (COMPLETION.replace(b"{}", b"\xff\xfe"), "no chat completion"),
+        (b"[" * 100_000, "no chat completion"),
+        (b"", "no chat completion"),
+    ],
+    ids=["page", "stream", "no choices", "no message", "parts", "10 MB", "cut", "bytes", "deep", "nothing"],
+)
+async def test_an_answer_that_is_none_is_an_attempt_that_failed(
+    model: ScriptedModel, body: bytes, says: str
+) -> None:
+    model.replies["Brief"] = [ModelReply(raw=body)]
+    chat = chat_with(model.url)
+
+    with pytest.raises(RetryLater, match=says) as caught:
+        await chat.complete(QUESTION)
+
+    assert type(caught.value) is RetryLater
+    # The next attempt is free to succeed.
+    assert (await chat.complete(QUESTION)).finish_reason == "stop"
+
+
+async def test_what_a_database_cannot_store_is_left_out_of_an_answer(model: ScriptedModel) -> None:
+    document = {"choices": [{"message": {"content": "a\0b", "refusal": "\0no"}}], "model": "m\0"}
+    model.replies["Brief"] = [ModelReply(body=document)]
+
+    answer = await chat_with(model.url).complete(QUESTION)
+
+    assert (answer.content, answer.refusal, answer.model) == ("ab", "no", "m")
+
+
 @pytest.mark.parametrize(
     ("reply", "waits_for", "after"),
     [

@@ -30,6 +30,9 @@ SMALL = 2_048
 PASSAGE = SourcePassage(
     None, "Cold brew steeps for twelve hours. It tastes mild. Paper filters hold oil back.", 1.0
 )
+OTHER_PASSAGE = SourcePassage(
+    None, "Hot coffee drips for four minutes. It tastes sharp. Metal filters let fine grounds through.", 0.9
+)
 SOURCES = tuple(ArticleSource(n=n, title=f"Source {n}", passages=(PASSAGE,)) for n in (1, 2, 3))
 
 
@@ -126,7 +129,7 @@ def ids(schema: Mapping[str, Any], name: str) -> list[str]:
 
 
 async def test_what_a_small_model_writes_from_is_planned_without_it(model: ScriptedModel) -> None:
-    many = tuple(ArticleSource(n=n, title="T", passages=(PASSAGE, PASSAGE)) for n in range(1, 5))
+    many = tuple(ArticleSource(n=n, title="T", passages=(PASSAGE, OTHER_PASSAGE)) for n in range(1, 5))
     said = {"text": "Cold brew is tea.", "passages": ["s1p1"]}
     model.replies["SectionDraft"] = [{"paragraphs": [{"sentences": [said]}]}] * 3
 

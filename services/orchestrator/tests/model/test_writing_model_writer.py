@@ -171,8 +171,19 @@ async def test_a_section_that_loses_too_much_is_dropped(
         ModelReply('{"angle": "What it is.", "questions": []}'),
         ModelReply('{"angle": "What it is.", "questions": ["What?"], "tools": []}'),
         ModelReply(""),
+        ModelReply("<think>The brief is"),
+        ModelReply("<think>All of it.</think> Sure!"),
     ],
-    ids=["cut off", "truncated JSON", "prose", "of another shape", "with more than asked", "empty"],
+    ids=[
+        "cut off",
+        "truncated JSON",
+        "prose",
+        "of another shape",
+        "with more than asked",
+        "empty",
+        "thoughts",
+        "thoughts and prose",
+    ],
 )
 async def test_an_unusable_answer_is_sent_back_once_and_then_fails_visibly(
     orchestrator_database: Database,
@@ -192,6 +203,22 @@ async def test_an_unusable_answer_is_sent_back_once_and_then_fails_visibly(
     mendable = message.model_copy(update={"event_id": new_event_id()})
     model.replies["Brief"] = [unusable]
     await workflow.generate(mendable, context)
+
+
+async def test_what_a_model_thinks_before_its_answer_is_no_part_of_it(
+    orchestrator_database: Database,
+    model: ScriptedModel,
+    message: DomainMessage[ContentGenerate],
+    context: Context,
+) -> None:
+    brief = json.dumps({"angle": "What it is.", "questions": ["What is it?"]})
+    model.replies["Brief"] = [
+        ModelReply(f'<think>\nPerhaps {{"angle": 1}}?\n</think>\n\n```json\n{brief}\n```')
+    ]
+
+    await workflow_of(orchestrator_database, chat_with(model.url)).generate(message, context)
+
+    assert [asked.shape for asked in model.asked[:2]] == ["Brief", "Outline"]
 
 
 @pytest.mark.parametrize(

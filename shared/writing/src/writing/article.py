@@ -76,10 +76,63 @@ class ModelDraftCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class CitedPassage:
+    """A passage as the writer saw it."""
+
+    n: int
+    """The number of its source."""
+    titles: tuple[str, ...]
+    """The headings over it, the page's first."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeptSentence:
+    """A sentence of the article, with what it rests on."""
+
+    text: str
+    heading: str
+    """Of its section; empty in the opening."""
+    sources: tuple[int, ...]
+    passages: tuple[str, ...]
+    """Ids of the passages that it cites."""
+    verdict: str
+    """`words`: its passages have its words; `confirmed`: a second model confirmed it; `transition`: it states nothing."""
+    given_by: str
+    """Who gave the verdict: `rules`, or the name of a model."""
+
+
+@dataclass(frozen=True, slots=True)
+class CutSentence:
+    """A sentence that a model wrote and the article does not have."""
+
+    text: str
+    heading: str
+    passages: tuple[str, ...]
+    reason: str
+    """The cause as a code for programs."""
+    problem: str
+    """The cause, for people."""
+    nearest: str
+    """What its passages say instead, if known."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArticleEvidence:
+    """What each sentence of a model rests on, and what was cut."""
+
+    sentences: tuple[KeptSentence, ...]
+    cuts: tuple[CutSentence, ...]
+    passages: dict[str, CitedPassage]
+    """By id, all that kept and cut sentences cite."""
+
+
+@dataclass(frozen=True, slots=True)
 class Article:
     """A written article; `body_markdown` has `## ` sections but no title and no list of sources.
 
-    Each paragraph and each list item ends in ` [n]`; a listing or table belongs to the paragraph before it.
+    Each list item, and each paragraph but for a last sentence that only leads over, ends in ` [n]`; a listing or table belongs
+    to the paragraph before it.
 
     `cited` lists the numbers that occur in the body, ascending; the article uses none of the other sources.
     """
@@ -95,3 +148,5 @@ class Article:
     """A note for readers that says how the text was made."""
     draft: ModelDraftCounts | None = None
     """None if the article only quotes."""
+    evidence: ArticleEvidence | None = None
+    """None if the article only quotes: each of its paragraphs is what its source says."""

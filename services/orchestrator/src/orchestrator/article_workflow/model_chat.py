@@ -4,7 +4,7 @@ import asyncio
 from http import HTTPStatus
 from typing import Annotated, Final
 
-from pydantic import BaseModel, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, SecretStr, ValidationError
 
 from chassis.http.client import FailedError, UnavailableError
 from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
@@ -22,19 +22,27 @@ _COMPLETIONS: Final = "/chat/completions"
 _MODELS: Final = "/models"
 
 
+def _without_nul(text: str) -> str:
+    return text.replace("\x00", "")
+
+
+_Text = Annotated[str, AfterValidator(_without_nul)]
+"""PostgreSQL stores no NUL."""
+
+
 class _ResponseMessage(BaseModel):
-    content: str | None = None
-    refusal: str | None = None
+    content: _Text | None = None
+    refusal: _Text | None = None
 
 
 class _Choice(BaseModel):
     message: _ResponseMessage
-    finish_reason: str | None = None
+    finish_reason: _Text | None = None
 
 
 class _Answer(BaseModel):
     choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
-    model: str | None = None
+    model: _Text | None = None
     usage: TokenUsage | None = None
 
 
@@ -154,7 +162,7 @@ class ChatClient:
             raise RetryLater(f"the model's answer is no chat completion: {excerpt(body)}") from error
         choice = answer.choices[0]
         return ChatCompletion(
-            content=(choice.message.content or "").replace("\x00", ""),
+            content=choice.message.content or "",
             finish_reason=choice.finish_reason or "stop",
             refusal=choice.message.refusal or None,
             model=answer.model or self.model,

@@ -12,6 +12,7 @@ from chassis.http.api import View
 from envelope.brand.article import ArticleText
 from orchestrator.article_workflow.article_search import ArticleState, FoundArticle
 from orchestrator.article_workflow.store import StoredContent
+from orchestrator.article_workflow.versions import VersionEvidence
 from writing.quality.measures import Measure
 
 
@@ -67,6 +68,62 @@ class ScoreView(View):
     @classmethod
     def of(cls, content: StoredContent) -> Self:
         return cls(**{**dict(content), "measures": tuple(map(MeasureView.of, content.measures))})
+
+
+class KeptSentenceView(View):
+    text: str
+    heading: str
+    """Of its section; empty in the opening."""
+    sources: tuple[int, ...]
+    """Numbers of the sources that say it; empty for a sentence that only leads over."""
+    passages: tuple[str, ...]
+    """Ids of the passages that it cites; empty if it is quoted."""
+    verdict: Annotated[str, Field(examples=["held"])]
+    """`quoted`: it stands so in its source; `held`: its passages have its words; `confirmed`: a second model confirmed it;
+    `transition`: it states nothing."""
+    given_by: Annotated[str, Field(examples=["rules"])]
+    """Who gave the verdict: `rules`, or the name of a model."""
+
+
+class CutSentenceView(View):
+    text: str
+    heading: str
+    """Of the section that it was written for; empty for the opening."""
+    passages: tuple[str, ...]
+    """Ids of the passages that it cites."""
+    reason: Annotated[str, Field(examples=["words"])]
+    """The rule or finding that rejected it, as a code."""
+    problem: str
+    """The same, for people."""
+    nearest: str
+    """What its passages say instead; empty if unknown."""
+
+
+class CitedPassageView(View):
+    n: int
+    """The number of its source in the research; the article lists it if it cites it."""
+    titles: tuple[str, ...]
+    """The headings over it, the page's first."""
+    text: str
+
+
+class EvidenceView(View):
+    """What the sentences of an article rest on, and which its model wrote in vain."""
+
+    content_id: UUID
+    version: int
+    """The current version. Sentences that people changed since its writer are left out."""
+    sentences: tuple[KeptSentenceView, ...]
+    """In order; of a digest, its paragraphs and items. Empty for a model's article that is older than this record."""
+    cuts: tuple[CutSentenceView, ...]
+    passages: dict[str, CitedPassageView]
+    """By id, all that these sentences cite."""
+
+    @classmethod
+    def of(cls, content_id: UUID, found: VersionEvidence) -> Self:
+        return cls.model_validate(
+            {"content_id": content_id, "version": found.version, **asdict(found.evidence)}
+        )
 
 
 class ContentOrigin(View):

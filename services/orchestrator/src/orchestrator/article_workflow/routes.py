@@ -16,8 +16,15 @@ from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.article_workflow.article_search import search_articles
-from orchestrator.article_workflow.models import ArticleList, ContentList, ContentView, ScoreView
+from orchestrator.article_workflow.models import (
+    ArticleList,
+    ContentList,
+    ContentView,
+    EvidenceView,
+    ScoreView,
+)
 from orchestrator.article_workflow.store import StoredContent, find_content, find_contents
+from orchestrator.article_workflow.versions import find_evidence
 from orchestrator.brands import seen_slug
 from orchestrator.removal import find_deleted
 from orchestrator.requests import WITHOUT_NUL
@@ -52,6 +59,23 @@ def content_routes(database: Database) -> APIRouter:
         """Returns each measure with the bounds that applied when the article was written."""
         content = await _known(database, content_id, caller)
         return conditional(ScoreView.of(content).model_dump_json(), if_none_match)
+
+    @routes.get(
+        "/content/{content_id}/evidence",
+        summary="Read what an article rests on",
+        response_model=EvidenceView,
+        responses={**READ, **UNKNOWN, **GONE},
+    )
+    async def get_article_evidence(
+        caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None
+    ) -> Response:
+        """Returns each sentence with its sources, passages and verdict, and the sentences of a model that were cut."""
+        await _known(database, content_id, caller)
+        async with database.connection() as connection:
+            found = await find_evidence(connection, content_id)
+        if found is None:
+            raise _unknown(content_id)
+        return conditional(EvidenceView.of(content_id, found).model_dump_json(), if_none_match)
 
     @routes.get(
         "/content",
@@ -103,11 +127,14 @@ async def _known(database: Database, content_id: UUID, caller: Caller) -> Stored
     if gone is not None:
         raise RefusalError(codes.ARTICLE_DELETED, str(gone))
     if content is None:
-        raise RefusalError(
-            codes.UNKNOWN_ARTICLE,
-            f"there is no article {content_id}; if it is being written, try again later",
-        )
+        raise _unknown(content_id)
     return content
+
+
+def _unknown(content_id: UUID) -> RefusalError:
+    return RefusalError(
+        codes.UNKNOWN_ARTICLE, f"there is no article {content_id}; if it is being written, try again later"
+    )
 
 
 def _listed(document: str) -> str:

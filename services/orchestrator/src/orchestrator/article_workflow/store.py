@@ -40,8 +40,9 @@ class StoredContent(VersionText):
     updated_at: datetime
 
 
-_OF_BRAND: Final = frozenset({"brand_name", "brand_description", "brand_language"})
-_STORED: Final = ", ".join(f"c.{name}" for name in StoredContent.model_fields if name not in _OF_BRAND)
+# The evidence is long, and read by itself.
+_ELSEWHERE: Final = frozenset({"brand_name", "brand_description", "brand_language", "evidence"})
+_STORED: Final = ", ".join(f"c.{name}" for name in StoredContent.model_fields if name not in _ELSEWHERE)
 _INSERTED: Final = (
     f"content_id, brand_slug, keyword, research_id, held_for, fingerprint, subject_key, {COLUMNS}"
 )

@@ -5,18 +5,20 @@ The row of `content` holds the current version: of a waiting draft the newest, o
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
 import asyncpg
+from pydantic import TypeAdapter
 
 from chassis import Connection
 from envelope.brand.article import ArticleText
 from orchestrator.article_workflow.domain import free_slug
-from writing.article import Article, ArticleSource
+from writing.article import Article, ArticleEvidence, ArticleSource
 from writing.body import cited_in
+from writing.evidence import quoted_evidence, standing
 from writing.quality.likeness import Fingerprint
 from writing.quality.measures import Measure, problems
 
@@ -31,6 +33,8 @@ class VersionText(ArticleText):
     """Each {n, title, url, path, licence, published_on}; the passages stay in the research service."""
     measures: tuple[Measure, ...]
     """Empty for an article that is older than the measures."""
+    evidence: ArticleEvidence | None = None
+    """None for a digest, and for an article that is older than it."""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -48,18 +52,22 @@ class VersionText(ArticleText):
 
 COLUMNS: Final = ", ".join(VersionText.model_fields)
 """The columns of a text, in `content` and in `content_versions`."""
+_EVIDENCE: Final = TypeAdapter(ArticleEvidence)
+_AS_JSON: Final = frozenset({"sources", "measures", "evidence"})
 
 
 def text_of(article: Article, sources: Sequence[ArticleSource], measures: Sequence[Measure]) -> VersionText:
     """The text of a written article with the sources that it cites; fields that its writer does not know take their defaults."""
     written = {name: getattr(article, name) for name in ArticleText.model_fields if hasattr(article, name)}
-    return VersionText(**written, sources=sources_as_json(sources), measures=tuple(measures))
+    return VersionText(
+        **written, sources=sources_as_json(sources), measures=tuple(measures), evidence=article.evidence
+    )
 
 
 def stored_text(row: asyncpg.Record) -> dict[str, Any]:
-    """The values of `COLUMNS` in a row, for the fields of a `VersionText`."""
-    text = {name: row[name] for name in VersionText.model_fields}
-    return text | {name: json.loads(text[name]) for name in ("sources", "measures")}
+    """The values of `COLUMNS` that a row has, for the fields of a `VersionText`."""
+    text = {name: value for name, value in row.items() if name in VersionText.model_fields}
+    return text | {name: json.loads(text[name]) for name in _AS_JSON & text.keys() if text[name]}
 
 
 def sources_as_json(sources: Sequence[ArticleSource]) -> tuple[dict[str, Any], ...]:
@@ -125,6 +133,44 @@ async def find_version(
         None if brands is None else list(brands),
     )
     return None if row is None else _version(row)
+
+
+@dataclass(frozen=True, slots=True)
+class VersionEvidence:
+    """What the sentences of an article's current version rest on."""
+
+    version: int
+    evidence: ArticleEvidence
+    """As its writer left it, without the sentences that people changed since."""
+
+
+async def find_evidence(connection: Connection, content_id: UUID) -> VersionEvidence | None:
+    """Returns the evidence of an article; None if it does not exist."""
+    row = await connection.fetchrow(
+        """
+        select c.version, c.body_markdown, w.body_markdown as written, w.evidence,
+               w.measures @> '[{"name": "dropped"}]' as is_draft
+        from content as c
+        cross join lateral (
+            select * from content_versions as v
+            where v.content_id = c.content_id and v.version <= c.version and v.made_by = $2
+            order by v.version desc limit 1
+        ) as w
+        where c.content_id = $1
+        """,
+        content_id,
+        WRITER,
+    )
+    if row is None:
+        return None
+    if row["evidence"]:
+        found = _EVIDENCE.validate_json(row["evidence"])
+    elif row["is_draft"]:
+        found = ArticleEvidence((), (), {})
+    else:
+        found = quoted_evidence(row["written"])
+    kept = standing(found.sentences, row["body_markdown"])
+    return VersionEvidence(row["version"], replace(found, sentences=kept))
 
 
 async def newest_version(connection: Connection, content_id: UUID) -> Version | None:

@@ -3,16 +3,19 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 from slugify import slugify
 
-from writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, ModelDraftCounts
+from writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, ArticleEvidence, ModelDraftCounts
 from writing.model.answers import Front
 from writing.model.claims.checking import check
 from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import normal
-from writing.model.drafting import SupportedSentence, fits_heading, is_clean
+from writing.model.drafting import SupportedSentence, is_clean
+from writing.model.headings import is_carried
+from writing.model.section_passages import Exhibit
 
 MAX_SLUG: Final = 80
 MAX_KEY_POINTS: Final = 5
@@ -21,18 +24,42 @@ _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 
 @dataclass(frozen=True, slots=True)
+class AssembledParagraph:
+    sentences: tuple[SupportedSentence, ...]
+    """A sentence that only leads over has no sources."""
+    exhibit: Exhibit | None = None
+    """The table or list below it."""
+
+
+@dataclass(frozen=True, slots=True)
 class AssembledSection:
     heading: str | None
-    """None for the section that opens the article."""
-    paragraphs: tuple[tuple[SupportedSentence, ...], ...]
+    """None for the section that opens the article, and for one that belongs to the section before it."""
+    paragraphs: tuple[AssembledParagraph, ...]
 
     @property
     def sentences(self) -> tuple[SupportedSentence, ...]:
-        return tuple(kept for paragraph in self.paragraphs for kept in paragraph)
+        return tuple(kept for paragraph in self.paragraphs for kept in paragraph.sentences)
+
+    @property
+    def claims(self) -> tuple[SupportedSentence, ...]:
+        return tuple(kept for kept in self.sentences if kept.sources)
+
+    @property
+    def words(self) -> int:
+        """What a reader reads: sentences and items of lists."""
+        lists = (each.exhibit for each in self.paragraphs if each.exhibit and not each.exhibit.head)
+        return sum(
+            len(text.split())
+            for text in (
+                *(kept.text for kept in self.sentences),
+                *(each for one in lists for each in one.texts),
+            )
+        )
 
 
 def sentences_in(sections: Sequence[AssembledSection]) -> tuple[str, ...]:
-    return tuple(kept.text for section in sections for kept in section.sentences)
+    return tuple(kept.text for section in sections for kept in section.claims)
 
 
 def whole_words(text: str, limit: int) -> str:
@@ -51,6 +78,7 @@ def assemble(
     model: str,
     sources: int,
     draft: ModelDraftCounts,
+    evidence: ArticleEvidence,
     judge: str | None = None,
 ) -> Article:
     """Builds the article; takes from `front` only what the sentences support, and fills gaps with sentences.
@@ -60,13 +88,14 @@ def assemble(
     kept = sentences_in(sections)
     name = keyword[:1].upper() + keyword[1:]
     title = normal(front.title) if front else ""
-    if not title or len(title) > MAX_TITLE or not fits_heading(title, kept, keyword):
+    headings = [section.heading for section in sections if section.heading]
+    if not title or len(title) > MAX_TITLE or not is_carried(title, (*kept, *headings), keyword):
         title = whole_words(name, MAX_TITLE)
     points = [normal(point) for point in front.key_points] if front else []
     points = list(
         dict.fromkeys(point for point in points if len(point) <= MAX_KEY_POINT and _says(kept, point))
     )
-    for sentence in (section.sentences[0].text for section in sections if len(points) < len(sections)):
+    for sentence in (section.claims[0].text for section in sections if len(points) < len(sections)):
         if len(points) >= MAX_KEY_POINTS:
             break
         if sentence not in points:
@@ -77,12 +106,13 @@ def assemble(
         slug=slugify(keyword, max_length=MAX_SLUG, word_boundary=True) or slugify(title) or "article",
         meta_description=_description(front, kept),
         body_markdown=body,
-        word_count=sum(len(sentence.split()) for sentence in kept),
+        word_count=sum(section.words for section in sections),
         key_points=tuple(points[:MAX_KEY_POINTS]),
         cited=tuple(sorted({n for section in sections for each in section.sentences for n in each.sources})),
         label=f"How this was made: written by a language model ({model[:80]}) from {sources} sources; {_kept_by(judge)}. No person"
         " has reviewed it.",
         draft=draft,
+        evidence=evidence,
     )
 
 
@@ -109,12 +139,25 @@ def _says(kept: Sequence[str], text: str) -> bool:
 
 
 def _markdown(section: AssembledSection) -> str:
-    paragraphs = [
-        " ".join(f"{_escaped(kept.text)} {' '.join(f'[{n}]' for n in kept.sources)}" for kept in paragraph)
-        for paragraph in section.paragraphs
-    ]
-    heading = [f"## {_escaped(section.heading)}"] if section.heading else []
-    return "\n\n".join([*heading, *paragraphs])
+    blocks = [f"## {_escaped(section.heading)}"] if section.heading else []
+    for paragraph in section.paragraphs:
+        blocks.append(" ".join(map(_sentence, paragraph.sentences)))
+        if paragraph.exhibit:
+            blocks.append(_exhibit(paragraph.exhibit))
+    return "\n\n".join(blocks)
+
+
+def _sentence(kept: SupportedSentence) -> str:
+    return " ".join((_escaped(kept.text), *(f"[{n}]" for n in kept.sources)))
+
+
+def _exhibit(exhibit: Exhibit) -> str:
+    rows = [tuple(_escaped(" ".join(cell.split())) for cell in row) for row in exhibit.rows]
+    if exhibit.head:
+        head = tuple(map(_escaped, exhibit.head))
+        return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
+    marks = (f"{number}." if exhibit.ordered else "-" for number in count(1))
+    return "\n".join(f"{mark} {text} [{exhibit.n}]" for mark, (text,) in zip(marks, rows, strict=False))
 
 
 def _escaped(text: str) -> str:

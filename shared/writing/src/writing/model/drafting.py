@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import accumulate
 from typing import Final
 
 from documents.instructions import find_instruction
@@ -12,12 +13,19 @@ from writing.extractive.languages import is_foreign
 from writing.model.answers import DraftSentence
 from writing.model.claims.checking import check
 from writing.model.claims.comparison import Evidence
-from writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
+from writing.model.claims.wording import normal, sentences_of, tokens_of
 from writing.model.copying import LONGEST_QUOTATION, SourceRuns, quotations, unquoted
 from writing.model.praise import find_unattributed_praise
+from writing.model.promotion import without_promotion
+from writing.model.section_passages import Exhibit, exhibits_of, passages_of
+from writing.quality.likeness import SOURCE_RUN, Runs, runs
 
 MAX_PASSAGE: Final = 4_000
 """Characters of a passage; the rest of a longer one is ignored."""
+SECTION_SHARE: Final = 2 / 3
+"""The part of the room that sections about the keyword take before the passages of other sources."""
+DOUBLE: Final = 0.8
+"""A passage with this share of its runs of words in its source's section adds nothing."""
 LONGEST_TERM: Final = 4
 """The most words of a term in quotation marks, such as “first bad commit”."""
 _ADDRESS: Final = re.compile(
@@ -85,6 +93,10 @@ class WritingMaterial:
     copies: SourceRuns
     set_aside: tuple[str, ...] = field(default=())
     """Passages that carry instructions to a model, as `s2p1 (ignore)`."""
+    titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The headings over each passage, the page's first."""
+    exhibits: Mapping[str, Exhibit] = field(default_factory=dict)
+    """Tables and lists that the article may print whole, by id."""
     language: str = ""
     """A BCP 47 tag: sentences that are plainly in another language do not stand. Empty: any language."""
 
@@ -92,27 +104,39 @@ class WritingMaterial:
     def of(
         cls, sources: Sequence[ArticleSource], *, max_characters: int, language: str = ""
     ) -> "WritingMaterial":
-        """Takes the best passages of each source in turn, up to `max_characters` in total."""
+        """Takes what fits into `max_characters`.
+
+        First come the sections about the keyword, in their order, up to a share of the room; then the best passages of
+        each source in turn; then the rest of the sections.
+        """
         evidence: dict[str, Evidence] = {}
         source_of: dict[str, ArticleSource] = {}
+        titles: dict[str, tuple[str, ...]] = {}
         set_aside: list[str] = []
+        sections, passages = _section_passages(sources), _best_passages(sources)
+        said: dict[int, Runs] = {}
         room = max_characters
-        offered = [(place, source.n, source) for source in sources for place in range(len(source.passages))]
-        for place, n, source in sorted(offered, key=lambda each: (each[0], each[1])):
-            passage = source.passages[place]
-            name = f"s{n}p{place + 1}"
-            form = find_instruction(f"{source.title}\n{passage.heading or ''}\n{passage.text}")
-            if form:
-                set_aside.append(f"{name} ({form})")
+        for offered in _in_turn(sections, passages, max_characters):
+            name, source, text = offered.name, offered.source, offered.text
+            form = find_instruction("\n".join((source.title, *offered.titles, text)))
+            if form or not text:
+                set_aside.append(f"{name} ({form or 'promotion'})")
                 continue
-            text = passage.text[:MAX_PASSAGE]
-            if len(text) > room:
+            own, known = runs(text, SOURCE_RUN), said.get(source.n, frozenset())
+            if len(text) > room or len(own & known) >= DOUBLE * len(own):
                 continue
+            said[source.n] = known | own
             room -= len(text)
-            evidence[name] = Evidence(name, passage.heading, text)
+            evidence[name] = Evidence(name, offered.titles[-1] if offered.titles else None, text)
             source_of[name] = source
-        copies = SourceRuns.of(passage.text for source in sources for passage in source.passages)
-        return cls(evidence, source_of, copies, tuple(set_aside), language)
+            titles[name] = offered.titles
+        copies = SourceRuns.of(
+            (
+                *(passage.text for each in sources for passage in each.passages),
+                *(each.text for each in sections),
+            )
+        )
+        return cls(evidence, source_of, copies, tuple(set_aside), titles, _exhibits(sources), language)
 
     def judge(
         self, draft: DraftSentence, offered: frozenset[str], forbidden: Sequence[str]
@@ -169,6 +193,61 @@ class WritingMaterial:
         return frozenset(attributing), None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _OfferedPassage:
+    name: str
+    source: ArticleSource
+    titles: tuple[str, ...]
+    text: str
+
+
+def _in_turn(
+    sections: Sequence[_OfferedPassage], passages: Sequence[_OfferedPassage], max_characters: int
+) -> list[_OfferedPassage]:
+    lengths = accumulate(len(each.text) for each in sections)
+    share = SECTION_SHARE * max_characters
+    first = sum(length <= share for length in lengths)
+    return [*sections[:first], *passages, *sections[first:]]
+
+
+def _section_passages(sources: Sequence[ArticleSource]) -> list[_OfferedPassage]:
+    """Returns the passages of all sections: of the source that is most about the keyword first, in reading order."""
+    return [
+        _OfferedPassage(f"s{source.n}p{place}", source, passage.titles, passage.text)
+        for source in sorted(sources, key=lambda each: (-each.about, each.n))
+        if source.section is not None
+        for place, passage in enumerate(
+            passages_of(source.section, source.titles_above), len(source.passages) + 1
+        )
+    ]
+
+
+def _best_passages(sources: Sequence[ArticleSource]) -> list[_OfferedPassage]:
+    """Returns what research found by its words: the best passage of each source, then the second of each, and so on."""
+    return [
+        _OfferedPassage(
+            f"s{source.n}p{place + 1}",
+            source,
+            tuple(filter(None, (source.passages[place].heading,))),
+            without_promotion(source.passages[place].text)[:MAX_PASSAGE],
+        )
+        for place in range(max((len(each.passages) for each in sources), default=0))
+        for source in sorted(sources, key=lambda each: each.n)
+        if place < len(source.passages)
+    ]
+
+
+def _exhibits(sources: Sequence[ArticleSource]) -> dict[str, Exhibit]:
+    """Returns the clean tables and lists of the sources that may be quoted at length, by id."""
+    return {
+        f"s{source.n}t{number}": exhibit
+        for source in sources
+        if source.quotable and source.section is not None
+        for number, exhibit in enumerate(exhibits_of(source.n, source.section, source.titles_above), 1)
+        if all(map(is_clean, exhibit.texts))
+    }
+
+
 def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
     if _ADDRESS.search(text) or _MARKUP.search(text):
         return "it has a web address or markup, which is not yours to write"
@@ -188,26 +267,3 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
 def is_clean(text: str) -> bool:
     """Whether the text has no address, no markup and no instruction to a model."""
     return not (_ADDRESS.search(text) or _MARKUP.search(text) or find_instruction(text))
-
-
-def fits_heading(text: str, kept: Sequence[str], keyword: str) -> bool:
-    """Whether a heading or title says no more than the keyword plus one of these sentences."""
-    if not is_clean(text):
-        return False
-    given = frozenset(token.key for token in tokens_of(keyword) if token.weighs)
-    own = [token for token in tokens_of(normal(text)) if token.weighs and token.key not in given]
-    said = [Evidence("", None, each) for each in kept]
-    if check(text, said).holds or check(text, said, given=given).holds:
-        return True
-    # A name is no statement, but a part of a denying sentence might affirm what the whole denies.
-    wanted = [token.key for token in own]
-    return any(
-        wanted == keys[at : at + len(wanted)]
-        for keys in map(_keys, kept)
-        if not NEGATIONS & set(keys)
-        for at in range(len(keys))
-    )
-
-
-def _keys(sentence: str) -> list[str]:
-    return [token.key for token in tokens_of(sentence) if token.weighs]

@@ -1,4 +1,4 @@
-"""Writes one section: drafts it, checks it against its passages, repairs it once, and drops it if too little remains."""
+"""Writes one section: drafts it, checks it against its passages, has it mended, and drops it if too little remains."""
 
 import asyncio
 from collections import Counter
@@ -7,21 +7,26 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final
 
+from writing.article import CutSentence
 from writing.model import prompts
-from writing.model.answers import DraftSentence, MendedSentences, PlannedSection, SectionDraft
-from writing.model.assembly import AssembledSection
+from writing.model.answers import DraftSentence, PlannedSection, SectionDraft
+from writing.model.assembly import AssembledParagraph, AssembledSection
 from writing.model.chat import Message
-from writing.model.claims.wording import sentences_of
+from writing.model.claims.comparison import Evidence
+from writing.model.claims.wording import normal, sentences_of
 from writing.model.drafting import (
     RejectedSentence,
     RejectionReason,
     SupportedSentence,
     WritingMaterial,
-    fits_heading,
     is_clean,
 )
+from writing.model.headings import choose_heading, is_carried, says_more
 from writing.model.judge.judge import Judge
+from writing.model.mending import ROUNDS, Mender, Verdict, problem_of
+from writing.model.section_passages import Exhibit
 from writing.model.session import ModelSession
+from writing.model.transitions import states_nothing
 from writing.quality.likeness import alike
 from writing.quality.measures import REPEATED
 from writing.writer import UnusableModelAnswerError
@@ -30,11 +35,16 @@ NEAREST_SHARE: Final = 8
 """One part in this many of the room for passages is for the nearest wording of rejected sentences."""
 HELD: Final = "held"
 CONFIRMED: Final = "confirmed"
+TRANSITION: Final = "transition"
 REPEATED_BEFORE: Final = "repeated"
-VERDICTS: Final = (HELD, CONFIRMED, REPEATED_BEFORE, *RejectionReason)
-"""The possible results of a sentence: supported, confirmed by the judge, repeated, or the reason of its rejection."""
+ABANDONED: Final = "section"
+"""The reason of a cut: the sentence holds, but too few others of its section do."""
+VERDICTS: Final = (HELD, CONFIRMED, TRANSITION, REPEATED_BEFORE, *RejectionReason)
+"""The possible results of a sentence: supported, confirmed by the judge, leads over, repeated, or the reason of its rejection."""
 KEPT_SHARE: Final = 0.5
-"""The least share of sentences that must remain; a section with less was not written from its passages."""
+"""The least share of its claims that must hold; a section with less was not written from its passages."""
+MAX_EXHIBITS: Final = 6
+"""Tables and lists that one section is offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +55,39 @@ class SectionOutcome:
     losses: tuple[str, ...]
     verdicts: Counter[str] = field(default_factory=Counter)
     """Counts of the model's sentences for it by result (`VERDICTS`)."""
+    cuts: tuple[CutSentence, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArticlePlan:
+    """What all sections of an article have in common."""
+
+    keyword: str
+    through_line: str
+    headings: tuple[str, ...]
+    """As planned, in order."""
+
+    def place_of(self, number: int) -> str:
+        """Returns where section `number` (1-based) stands."""
+        if number == 1:
+            return "opening"
+        return "closing" if number == len(self.headings) else "middle"
+
+
+@dataclass(frozen=True, slots=True)
+class _OfferedMaterial:
+    """What one section may be written from."""
+
+    passages: tuple[Evidence, ...]
+    titles: tuple[str, ...]
+    """Headings over its passages."""
+    exhibits: Mapping[str, Exhibit]
+    subjects: tuple[str, ...]
+    """What a transition may name."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(each.id for each in self.passages)
 
 
 def _split_sentences(said: DraftSentence) -> Iterator[DraftSentence]:
@@ -55,169 +98,256 @@ def _split_sentences(said: DraftSentence) -> Iterator[DraftSentence]:
         yield DraftSentence(text=text, passages=said.passages)
 
 
-def _rank(verdict: SupportedSentence | RejectedSentence | None) -> int:
-    """Ranks the replacements of one sentence: a supported one first, then one that the judge may confirm."""
-    match verdict:
-        case None:
-            return 0
-        case SupportedSentence():
-            return 3
-        case RejectedSentence(conceivable=conceivable):
-            return 1 + conceivable
-
-
 class SectionWriter:
     def __init__(
         self,
         session: ModelSession,
         material: WritingMaterial,
-        keyword: str,
+        plan: ArticlePlan,
         forbidden: Sequence[str],
         *,
         wishes: Mapping[str, Any],
         tell: Callable[..., tuple[Message, ...]],
         room: int,
         judge: Judge | None = None,
+        small: bool = False,
     ) -> None:
         """`tell` builds the messages of a task; `room` is the most characters of passages in a prompt.
 
-        Without a `judge` the rules on words decide alone.
+        Without a `judge` the rules on words decide alone. For a `small` context, a section is one paragraph, mended once.
         """
         self._session = session
         self._material = material
-        self._keyword = keyword
+        self._plan = plan
         self._forbidden = forbidden
         self._wishes = wishes
         self._tell = tell
         self._judge = judge
+        self._small = small
         self._room_for_nearest = room // NEAREST_SHARE
 
     async def write(
-        self, number: int, plan: PlannedSection, before: Sequence[AssembledSection]
+        self, number: int, plan: PlannedSection, words: int | None, before: Sequence[AssembledSection]
     ) -> SectionOutcome:
-        """Writes section `number` (1-based) to follow the sections `before`."""
+        """Writes section `number` (1-based) with about so many words, to follow the sections `before`."""
         name = f"section {number}"
-        offered = tuple(each for each in dict.fromkeys(plan.passages) if each in self._material.evidence)
-        if not offered:
+        offered = self._offered(plan, before)
+        if not offered.passages:
             return SectionOutcome(None, (f"{name} has no passage",))
-        passages = prompts.passages_as_json([self._material.evidence[each] for each in offered])
+        passages = prompts.passages_as_json(offered.passages, self._material.titles)
         about = {
-            "keyword": self._keyword,
+            "keyword": self._plan.keyword,
             "heading": plan.heading,
             "question": plan.question,
+            **({} if self._small else self._place(number, before)),
             **self._wishes,
+            **({"words": words} if words else {}),
+            **({"exhibits": prompts.exhibits_as_json(offered.exhibits)} if offered.exhibits else {}),
         }
         try:
             draft = await self._session.ask(
                 name,
                 SectionDraft,
                 self._tell(prompts.SECTION, **about, passages=passages),
-                passages=offered,
+                passages=offered.names,
+                exhibits=tuple(offered.exhibits),
             )
-            checked = [
-                [
-                    await self._check(one, offered)
-                    for sentence in paragraph.sentences
-                    for one in _split_sentences(sentence)
-                ]
-                for paragraph in draft.paragraphs
-            ]
-            judged = await self._read(name, [each for paragraph in checked for each in paragraph])
-            judged = await self._repair(name, judged, offered, passages)
         except UnusableModelAnswerError as error:
             return SectionOutcome(None, (str(error),))
-        sentences = iter(judged)
-        paragraphs = [list(islice(sentences, len(paragraph))) for paragraph in checked]
-        return self._finish(name, plan.heading if before else None, paragraphs, before)
+        checked = [
+            [verdict for said in paragraph.sentences for verdict in await self._check(said, offered)]
+            for paragraph in draft.paragraphs
+        ]
+        drafted = [each for paragraph in checked for each in paragraph]
+        heading = plan.heading if before else None
+        judged, carried = await self._read_with_heading(name, heading, drafted, offered)
+        mender = Mender(
+            self._session,
+            self._tell,
+            lambda said: self._check(said, offered),
+            self._read,
+            self._room_for_nearest,
+            1 if self._small else ROUNDS,
+        )
+        sentences = iter(await mender.mend(name, judged, offered.passages, passages))
+        paragraphs = [
+            _JudgedParagraph(tuple(islice(sentences, len(verdicts))), offered.exhibits.get(said.exhibit))
+            for said, verdicts in zip(draft.paragraphs, checked, strict=True)
+        ]
+        return self._finish(name, plan.heading if before else None, carried, paragraphs, offered, before)
 
-    async def _read(
-        self, name: str, sentences: Sequence[SupportedSentence | RejectedSentence]
-    ) -> list[SupportedSentence | RejectedSentence]:
-        return await self._judge.read(name, sentences) if self._judge else list(sentences)
+    def _offered(self, plan: PlannedSection, before: Sequence[AssembledSection]) -> _OfferedMaterial:
+        names = tuple(each for each in dict.fromkeys(plan.passages) if each in self._material.evidence)
+        paths = {self._material.titles.get(each, ()) for each in names}
+        titles = tuple(dict.fromkeys(path[-1] for path in sorted(paths) if path))
+        printed = {id(paragraph.exhibit) for section in before for paragraph in section.paragraphs}
+        near = [
+            (name, each)
+            for name, each in self._material.exhibits.items()
+            if each.titles in paths and id(each) not in printed and not self._has_forbidden(each)
+        ]
+        known = (self._plan.keyword, *(each.heading for each in before if each.heading), *titles)
+        if is_carried(plan.heading, known, self._plan.keyword):
+            known = (*known, plan.heading)
+        return _OfferedMaterial(
+            tuple(self._material.evidence[each] for each in names),
+            titles,
+            {} if self._small else dict(near[:MAX_EXHIBITS]),
+            known,
+        )
 
-    async def _check(
-        self, sentence: DraftSentence, offered: Sequence[str]
-    ) -> SupportedSentence | RejectedSentence:
-        """Checks one sentence in a thread; short checks, because a thread continues after its task is cancelled."""
-        return await asyncio.to_thread(self._material.judge, sentence, frozenset(offered), self._forbidden)
+    def _has_forbidden(self, exhibit: Exhibit) -> bool:
+        text = "\n".join(exhibit.texts).casefold()
+        return any(word.casefold() in text for word in self._forbidden)
 
-    async def _repair(
-        self,
-        name: str,
-        judged: list[SupportedSentence | RejectedSentence],
-        offered: Sequence[str],
-        passages: list[dict[str, str]],
-    ) -> list[SupportedSentence | RejectedSentence]:
-        """Asks the model once to repair rejected sentences; an unusable answer changes nothing."""
-        rejected = {at: each for at, each in enumerate(judged, 1) if isinstance(each, RejectedSentence)}
-        if not rejected:
-            return judged
-        listed: list[dict[str, Any]] = []
-        room = self._room_for_nearest
-        for at, each in rejected.items():
-            listed.append(
-                {"number": at, "text": each.text, "passages": each.passages, "problem": each.problem}
-            )
-            room -= len(each.nearest)
-            if room >= 0 and each.nearest:
-                listed[-1]["nearest"] = each.nearest
-        try:
-            answer = await self._session.ask(
-                f"{name}.mend",
-                MendedSentences,
-                self._tell(prompts.MEND, sentences=listed, passages=passages),
-                passages=offered,
-            )
-        except UnusableModelAnswerError:
-            return judged
-        mended: dict[int, SupportedSentence | RejectedSentence] = {}
-        for again in answer.sentences:
-            if again.number not in rejected:
-                continue
-            for one in _split_sentences(DraftSentence(text=again.text, passages=again.passages)):
-                verdict = await self._check(one, offered)
-                if _rank(verdict) > _rank(mended.get(again.number)):
-                    mended[again.number] = verdict
-        read = await self._read(f"{name}.mend", list(mended.values()))
-        mended = dict(zip(mended, read, strict=True))
-        return [mended.get(at, each) for at, each in enumerate(judged, 1)]
+    def _place(self, number: int, before: Sequence[AssembledSection]) -> dict[str, Any]:
+        """Returns where the section stands in the article, as data of the prompt."""
+        return {
+            "place": self._plan.place_of(number),
+            "through_line": self._plan.through_line,
+            "headings": self._plan.headings,
+            "before": before[-1].sentences[-1].text if before else "",
+        }
+
+    async def _read_with_heading(
+        self, name: str, heading: str | None, sentences: Sequence[Verdict], offered: _OfferedMaterial
+    ) -> tuple[list[Verdict], bool]:
+        """Returns the sentences as the judge leaves them, and whether it confirmed the heading.
+
+        It is asked about a heading that no rule carries, with the sentences of the section.
+        """
+        said = [each.text for each in sentences]
+        if (
+            heading is None
+            or is_carried(heading, (*said, *offered.titles), self._plan.keyword)
+            or not (says_more(heading, self._plan.keyword) and is_clean(heading))
+        ):
+            return await self._read(name, sentences), False
+        open_ = RejectedSentence(normal(heading), offered.names, "no sentence carries it", conceivable=True)
+        *read, carried = await self._read(name, [*sentences, open_])
+        return read, isinstance(carried, SupportedSentence)
+
+    async def _read(self, name: str, sentences: Sequence[Verdict]) -> list[Verdict]:
+        if self._judge is None:
+            return list(sentences)
+        claims = [each for each in sentences if each.passages]
+        read = iter(await self._judge.read(name, claims))
+        return [next(read) if each.passages else each for each in sentences]
+
+    async def _check(self, draft: DraftSentence, offered: _OfferedMaterial) -> list[Verdict]:
+        """Checks each sentence in a thread; short checks, because a thread continues after its task is cancelled."""
+        return [
+            await asyncio.to_thread(self._verdict, sentence, offered) for sentence in _split_sentences(draft)
+        ]
+
+    def _verdict(self, sentence: DraftSentence, offered: _OfferedMaterial) -> Verdict:
+        verdict = self._material.judge(sentence, frozenset(offered.names), self._forbidden)
+        if isinstance(verdict, RejectedSentence) and states_nothing(verdict.text, offered.subjects):
+            return SupportedSentence(verdict.text, (), ())
+        return verdict
 
     def _finish(
         self,
         name: str,
         heading: str | None,
-        judged: list[list[SupportedSentence | RejectedSentence]],
+        confirmed: bool,
+        judged: Sequence["_JudgedParagraph"],
+        offered: _OfferedMaterial,
         before: Sequence[AssembledSection],
     ) -> SectionOutcome:
-        said = [kept.text for section in before for kept in section.sentences]
-        losses: list[str] = []
-        verdicts: Counter[str] = Counter()
-        paragraphs: list[tuple[SupportedSentence, ...]] = []
-        for paragraph in judged:
-            stands: list[SupportedSentence] = []
-            for each in paragraph:
-                if isinstance(each, RejectedSentence):
-                    verdicts[each.reason] += 1
-                    losses.append(f"{name}: {each.loss or each.problem}")
-                elif any(alike(each.text, other) >= REPEATED for other in said):
-                    verdicts[REPEATED_BEFORE] += 1
-                    losses.append(f"{name}: it says again what was said before")
-                else:
-                    verdicts[CONFIRMED if each.confirmed else HELD] += 1
-                    said.append(each.text)
-                    stands.append(each)
-            if stands:
-                paragraphs.append(tuple(stands))
-        kept = sum(map(len, paragraphs))
-        if kept < KEPT_SHARE * verdicts.total() or not kept:
-            return SectionOutcome(None, (*losses, f"{name} lost too many of its sentences"), verdicts)
-        if heading is not None and not self._heads(heading, paragraphs):
-            heading = self._keyword[:1].upper() + self._keyword[1:]
-        taken = {section.heading.casefold() for section in before if section.heading}
-        if heading is not None and heading.casefold() in taken:
-            heading = None
-        return SectionOutcome(AssembledSection(heading, tuple(paragraphs)), tuple(losses), verdicts)
+        sorting = _Sorting(
+            name, heading or "", [kept.text for section in before for kept in section.sentences]
+        )
+        paragraphs = tuple(filter(None, map(sorting.paragraph, judged)))
+        kept = [each for paragraph in paragraphs for each in paragraph.sentences if each.sources]
+        lost = sum(sorting.verdicts[reason] for reason in RejectionReason)
+        if not kept or len(kept) < KEPT_SHARE * (len(kept) + lost):
+            return SectionOutcome(
+                None,
+                (*sorting.losses, f"{name} lost too many of its sentences"),
+                sorting.verdicts,
+                (*sorting.cuts, *(_abandoned(each, heading or "") for each in kept)),
+            )
+        if heading is not None:
+            said = [*(each.text for each in kept), *offered.titles]
+            carried = confirmed or is_carried(heading, said, self._plan.keyword)
+            heading = choose_heading(
+                heading if carried else None,
+                self._titles_of(kept),
+                keyword=self._plan.keyword,
+                taken=[section.heading for section in before if section.heading],
+            )
+        return SectionOutcome(
+            AssembledSection(heading, paragraphs),
+            tuple(sorting.losses),
+            sorting.verdicts,
+            tuple(sorting.cuts),
+        )
 
-    def _heads(self, heading: str, paragraphs: Sequence[Sequence[SupportedSentence]]) -> bool:
-        kept = [each.text for paragraph in paragraphs for each in paragraph]
-        return is_clean(heading) and fits_heading(heading, kept, self._keyword)
+    def _titles_of(self, kept: Sequence[SupportedSentence]) -> list[str]:
+        """Returns the headings of the cited passages, the most cited first."""
+        paths = (self._material.titles.get(passage, ()) for each in kept for passage in each.passages)
+        return [title for title, _ in Counter(path[-1] for path in paths if path).most_common()]
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgedParagraph:
+    sentences: tuple[Verdict, ...]
+    exhibit: Exhibit | None
+
+
+class _Sorting:
+    """Sorts the sentences of a section into kept ones and cuts, and counts them."""
+
+    def __init__(self, name: str, heading: str, said: list[str]) -> None:
+        self._name = name
+        self._heading = heading
+        self._said = said
+        self.verdicts: Counter[str] = Counter()
+        self.losses: list[str] = []
+        self.cuts: list[CutSentence] = []
+
+    def paragraph(self, judged: _JudgedParagraph) -> AssembledParagraph | None:
+        """Returns what stands of a paragraph; None if nothing of it says anything."""
+        stands = tuple(each for each in judged.sentences if self._stands(each))
+        kept = tuple(each for each in stands if isinstance(each, SupportedSentence))
+        sources = {n for each in kept for n in each.sources}
+        if not sources:
+            return None
+        exhibit = judged.exhibit if judged.exhibit and judged.exhibit.n in sources else None
+        return AssembledParagraph(kept, exhibit)
+
+    def _stands(self, sentence: Verdict) -> bool:
+        if isinstance(sentence, RejectedSentence):
+            self._lose(sentence, sentence.reason, problem_of(sentence), sentence.loss or sentence.problem)
+            return False
+        if any(alike(sentence.text, other) >= REPEATED for other in self._said):
+            again = "it says again what was said before"
+            self._lose(
+                RejectedSentence(sentence.text, sentence.passages, again), REPEATED_BEFORE, again, again
+            )
+            return False
+        self.verdicts[verdict_of(sentence)] += 1
+        self._said.append(sentence.text)
+        return True
+
+    def _lose(self, sentence: RejectedSentence, reason: str, problem: str, loss: str) -> None:
+        self.verdicts[reason] += 1
+        self.losses.append(f"{self._name}: {loss}")
+        self.cuts.append(
+            CutSentence(
+                sentence.text, self._heading, sentence.passages, str(reason), problem, sentence.nearest
+            )
+        )
+
+
+def verdict_of(sentence: SupportedSentence) -> str:
+    """Returns the result of a sentence that stands, one of `VERDICTS`."""
+    if not sentence.sources:
+        return TRANSITION
+    return CONFIRMED if sentence.confirmed else HELD
+
+
+def _abandoned(sentence: SupportedSentence, heading: str) -> CutSentence:
+    why = "it holds, but too few of the other sentences of its section do"
+    return CutSentence(sentence.text, heading, sentence.passages, ABANDONED, why, "")

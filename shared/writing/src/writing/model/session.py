@@ -18,6 +18,8 @@ MAX_PROBLEM: Final = 500
 SHORT_TOKENS: Final = 2_000
 """The least tokens for a short answer, if the model allows that many: some models think before they answer."""
 
+_THOUGHTS: Final = ("<think>", "</think>")
+
 ShapeT = TypeVar("ShapeT", bound=AnswerShape)
 
 
@@ -43,7 +45,13 @@ class ModelSession:
         self.completion_tokens = 0
 
     async def ask(
-        self, step: str, shape: type[ShapeT], messages: tuple[Message, ...], *, passages: Sequence[str] = ()
+        self,
+        step: str,
+        shape: type[ShapeT],
+        messages: tuple[Message, ...],
+        *,
+        passages: Sequence[str] = (),
+        exhibits: Sequence[str] = (),
     ) -> ShapeT:
         """Returns the answer to a step; asks once more if the first one does not fit the shape.
 
@@ -52,12 +60,13 @@ class ModelSession:
             shape: of the answer.
             messages: the question.
             passages: the ids that the answer may cite.
+            exhibits: the ids of tables and lists that the answer may print.
 
         Raises:
             UnusableModelAnswerError: it refused, or the second answer is unusable too.
             Exception: any error of `ChatModel.complete`.
         """
-        response_format = json_schema(shape, passages=passages, compact=self._compact)
+        response_format = json_schema(shape, passages=passages, exhibits=exhibits, compact=self._compact)
         max_tokens = self._tokens_of(shape)
         first = await self._complete(step, messages, response_format, max_tokens)
         try:
@@ -126,8 +135,10 @@ def _digest(*parts: Any) -> str:
 
 
 def _bare(content: str) -> str:
-    """Strips the code fence that some models put around JSON."""
+    """Strips the thoughts that some models write before their answer, and the code fence around it."""
     text = content.strip()
+    if text.startswith(_THOUGHTS[0]):
+        text = text.partition(_THOUGHTS[1])[2].strip()
     if text.startswith("```") and text.endswith("```"):
         text = text.removeprefix("```").removesuffix("```").removeprefix("json")
     return text

@@ -3,22 +3,33 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import structlog
 from pydantic import TypeAdapter
 
-from writing.article import Article, ArticleSource, ModelDraftCounts
+from writing.article import (
+    MIN_WORDS,
+    Article,
+    ArticleEvidence,
+    ArticleSource,
+    CitedPassage,
+    CutSentence,
+    KeptSentence,
+    ModelDraftCounts,
+)
 from writing.context import WritingContext
+from writing.evidence import RULES
 from writing.model import prompts
 from writing.model.answers import MAX_LINE, MAX_PASSAGES, Brief, Front, Outline, PlannedSection
 from writing.model.assembly import AssembledSection, assemble, sentences_in
 from writing.model.chat import ChatModel, Message
 from writing.model.claims.wording import normal
 from writing.model.drafting import SupportedSentence, WritingMaterial
+from writing.model.editing import ArticleEditor
 from writing.model.judge.judge import Judge
-from writing.model.sections import SectionWriter
+from writing.model.sections import ArticlePlan, SectionWriter, verdict_of
 from writing.model.session import ModelSession
 from writing.writer import InsufficientSourcesError, UnsupportedDraftError, UnusableModelAnswerError
 
@@ -29,6 +40,8 @@ SMALL_CONTEXT: Final = 4_096
 """Tokens; at or below this, the rules are short, answers are tightly bounded, and the model plans nothing."""
 SMALL_SECTIONS: Final = 3
 """The most sections of an article in a small context."""
+WORDS: Final = 700
+"""The length to ask for if the brand sets none."""
 MIN_DRAFT: Final = 100
 """The least supported words that make a draft."""
 MAX_LOSSES: Final = 6
@@ -81,17 +94,15 @@ class ModelWriter:
             )
         session = self._session(self.chat)
         reading = None if self.judge is None else self._session(self.judge)
+        judge = Judge(reading, material) if reading else None
         try:
-            sections, losses, verdicts = await self._sections(
-                session,
-                Judge(reading, material) if reading else None,
-                material,
-                keyword,
-                brand_name,
-                language,
-            )
-            self._count(verdicts)
-            _demand_enough(sections, losses)
+            draft = await self._draft(session, judge, material, keyword, brand_name, language)
+            self._count(draft.verdicts)
+            _demand_enough(draft)
+            sections = draft.sections
+            if not self._small:
+                editor = ArticleEditor(session, material, judge, keyword, self.context.wishes.forbidden_words)
+                sections = await editor.edit(sections)
             front = await self._front(session, sections, keyword, language)
         finally:
             for asked, what in ((session, "model_asked"), (reading, "judge_asked")):
@@ -103,8 +114,7 @@ class ModelWriter:
                         completion_tokens=asked.completion_tokens,
                     )
         cited = {n for each in _all(sections) for n in each.sources}
-        kept = sentences_in(sections)
-        copied = await asyncio.to_thread(material.copies.share, kept)
+        copied = await asyncio.to_thread(material.copies.share, sentences_in(sections))
         return await asyncio.to_thread(
             assemble,
             keyword,
@@ -113,11 +123,12 @@ class ModelWriter:
             model=session.model,
             sources=len(cited),
             draft=ModelDraftCounts(
-                sentences=verdicts.total(),
-                dropped=verdicts.total() - len(kept),
+                sentences=draft.verdicts.total(),
+                dropped=draft.verdicts.total() - sum(1 for _ in _all(draft.sections)),
                 copied=copied,
                 confirmed=None if reading is None else sum(each.confirmed for each in _all(sections)),
             ),
+            evidence=_evidence(sections, draft.cuts, material, reading.model if reading else RULES),
             judge=reading.model if reading else None,
         )
 
@@ -134,12 +145,11 @@ class ModelWriter:
         """Returns earlier titles as a stored step: a repeated prompt stays the same although the brand published meanwhile."""
         return (await self.context.earlier_titles())[:EARLIER]
 
-    def _wishes(self, words: int | None) -> dict[str, Any]:
+    def _wishes(self) -> dict[str, Any]:
         """Returns the preferences of brand and reviewer, if set, as data of the prompt; they do not affect the checks."""
         wishes = {
             "tone": self.context.wishes.tone,
             "audience": self.context.wishes.audience,
-            "words": words,
             "comment": self.context.comment,
         }
         return {name: wish for name, wish in wishes.items() if wish}
@@ -155,7 +165,7 @@ class ModelWriter:
     def _room(self) -> int:
         return self.context_tokens * CHARACTERS_A_TOKEN * (ANSWER_SHARE - 2) // ANSWER_SHARE
 
-    async def _sections(
+    async def _draft(
         self,
         session: ModelSession,
         judge: Judge | None,
@@ -163,50 +173,51 @@ class ModelWriter:
         keyword: str,
         brand_name: str,
         language: str,
-    ) -> tuple[list[AssembledSection], list[str], Counter[str]]:
-        """Returns the finished sections, the reasons of all losses, and the counts of sentences by result."""
-        passages = prompts.passages_as_json(list(material.evidence.values()))
+    ) -> "_Draft":
+        words = self.context.wishes.words or (None if self._small else WORDS)
         about: dict[str, Any] = {
             "keyword": keyword,
             "brand": brand_name,
             "language": language,
-            **self._wishes(self.context.wishes.words),
+            **self._wishes(),
+            "words": words,
+            "least_words": MIN_WORDS,
         }
         outline = (
             _plain_outline(material, keyword)
             if self._small
-            else await self._outline(session, material, about, passages)
+            else await self._outline(session, material, about)
         )
-        words = self.context.wishes.words
-        each = words and words // len(outline.sections)
         writer = SectionWriter(
             session,
             material,
-            keyword,
+            ArticlePlan(keyword, outline.through_line, tuple(each.heading for each in outline.sections)),
             self.context.wishes.forbidden_words,
-            wishes=self._wishes(each),
+            wishes=self._wishes(),
             tell=self._tell,
             room=self._room(),
             judge=judge,
+            small=self._small,
         )
-        sections: list[AssembledSection] = []
-        losses: list[str] = []
-        verdicts: Counter[str] = Counter()
+        draft = _Draft()
+        planned = sum(each.words for each in outline.sections)
         for number, plan in enumerate(outline.sections, 1):
-            outcome = await writer.write(number, plan, sections)
-            losses += outcome.losses
-            verdicts += outcome.verdicts
+            part = words and words * plan.words // planned
+            outcome = await writer.write(number, plan, part, draft.sections)
+            draft.losses += outcome.losses
+            draft.verdicts += outcome.verdicts
+            draft.cuts += outcome.cuts
             if outcome.section:
-                sections.append(outcome.section)
-        return sections, losses, verdicts
+                draft.sections.append(outcome.section)
+        return draft
 
     async def _outline(
         self,
         session: ModelSession,
         material: WritingMaterial,
         about: dict[str, Any],
-        passages: list[dict[str, str]],
     ) -> Outline:
+        passages = prompts.passages_as_json(list(material.evidence.values()), material.titles)
         earlier = await self.context.step("earlier_titles", TITLES, self._earlier)
         brief = await session.ask(
             "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
@@ -231,11 +242,48 @@ class ModelWriter:
                 "front",
                 Front,
                 self._tell(
-                    prompts.FRONT, keyword=keyword, language=language, article=article, **self._wishes(None)
+                    prompts.FRONT, keyword=keyword, language=language, article=article, **self._wishes()
                 ),
             )
         except UnusableModelAnswerError:
             return None
+
+
+@dataclass(slots=True)
+class _Draft:
+    """The finished sections, and what was lost on the way."""
+
+    sections: list[AssembledSection] = field(default_factory=list)
+    losses: list[str] = field(default_factory=list)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    """Counts of the model's sentences by result."""
+    cuts: list[CutSentence] = field(default_factory=list)
+
+
+def _evidence(
+    sections: Sequence[AssembledSection], cuts: Sequence[CutSentence], material: WritingMaterial, judge: str
+) -> ArticleEvidence:
+    kept = tuple(
+        KeptSentence(
+            each.text,
+            section.heading or "",
+            each.sources,
+            each.passages,
+            verdict_of(each),
+            judge if each.confirmed else RULES,
+        )
+        for section in sections
+        for each in section.sentences
+    )
+    cited = [*(each.passages for each in kept), *(each.passages for each in cuts)]
+    names = {name for each in cited for name in each if name in material.evidence}
+    passages = {
+        name: CitedPassage(
+            material.source_of[name].n, material.titles.get(name, ()), material.evidence[name].text
+        )
+        for name in sorted(names)
+    }
+    return ArticleEvidence(kept, tuple(cuts), passages)
 
 
 def _all(sections: Sequence[AssembledSection]) -> Iterator[SupportedSentence]:
@@ -258,14 +306,14 @@ def _plain_outline(material: WritingMaterial, keyword: str) -> Outline:
     )
 
 
-def _demand_enough(sections: Sequence[AssembledSection], losses: Sequence[str]) -> None:
+def _demand_enough(draft: _Draft) -> None:
     """Raises UnsupportedDraftError, with the most frequent losses, if less than `MIN_DRAFT` words remain."""
-    words = sum(len(sentence.split()) for sentence in sentences_in(sections))
+    words = sum(len(sentence.split()) for sentence in sentences_in(draft.sections))
     if words >= MIN_DRAFT:
         return
     why = "; ".join(
         f"{problem} ({count} times)" if count > 1 else problem
-        for problem, count in Counter(losses).most_common(MAX_LOSSES)
+        for problem, count in Counter(draft.losses).most_common(MAX_LOSSES)
     )
     left = f"{words} words of the draft are" if words else "nothing of the draft is"
     raise UnsupportedDraftError(f"{left} supported by its sources{f': {why}' if why else ''}")

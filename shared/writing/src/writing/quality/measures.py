@@ -222,7 +222,7 @@ def _paragraphs(sections: Sequence[MarkdownSection], bounds: MeasureBounds) -> M
 
 def _headings(sections: Sequence[MarkdownSection]) -> Measure:
     headings = [section.heading for section in sections if section.heading is not None]
-    weak = [why for at, heading in enumerate(headings) if (why := _weak(heading, headings[:at]))]
+    weak = [why for at, heading in enumerate(headings) if (why := heading_problem(heading, headings[:at]))]
     return Measure(
         "headings",
         len(weak),
@@ -232,7 +232,8 @@ def _headings(sections: Sequence[MarkdownSection]) -> Measure:
     )
 
 
-def _weak(heading: str, before: Sequence[str]) -> str | None:
+def heading_problem(heading: str, before: Sequence[str]) -> str | None:
+    """Returns the complaint about a heading that follows the headings `before`, for people; None if it is a good one."""
     words = words_of(heading)
     named = f"the heading “{heading[:_NAMES]}”"
     if not words:
