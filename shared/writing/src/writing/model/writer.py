@@ -9,7 +9,7 @@ from typing import Any, Final
 import structlog
 from pydantic import TypeAdapter
 
-from writing.article import Article, ArticleSource, ModelDraftCounts
+from writing.article import Article, ArticleJudge, ArticleSource, ModelDraftCounts
 from writing.context import WritingContext
 from writing.model import prompts
 from writing.model.answers import MAX_LINE, MAX_PASSAGES, Brief, Front, Outline, PlannedSection
@@ -49,6 +49,7 @@ class ModelWriter:
         context: the article's context.
         context_tokens: the most tokens that the model reads and writes in one exchange.
         judge: reads every sentence a second time; None: the rules on words decide alone.
+        second_judge: reads what the judge keeps.
         count_verdict: counts sentences by result (`VERDICTS`): `count_verdict(verdict, times)`.
     """
 
@@ -56,6 +57,7 @@ class ModelWriter:
     context: WritingContext
     context_tokens: int
     judge: ChatModel | None = None
+    second_judge: ChatModel | None = None
     count_verdict: Callable[[str, int], None] | None = None
 
     async def write(
@@ -78,11 +80,12 @@ class ModelWriter:
                 f"no passage on “{keyword}” may be written from: {', '.join(material.set_aside) or 'there is none'}"
             )
         session = self._session(self.chat)
-        reading = None if self.judge is None else self._session(self.judge)
+        asked_to_judge = [each for each in (self.judge, self.second_judge) if each is not None]
+        reading = [self._session(each) for each in asked_to_judge]
         try:
             sections, losses, verdicts = await self._sections(
                 session,
-                Judge(reading, material) if reading else None,
+                _judge(reading, material),
                 material,
                 keyword,
                 brand_name,
@@ -92,14 +95,13 @@ class ModelWriter:
             _demand_enough(sections, losses)
             front = await self._front(session, sections, keyword, language)
         finally:
-            for asked, what in ((session, "model_asked"), (reading, "judge_asked")):
-                if asked:
-                    _log.info(
-                        what,
-                        model=asked.model,
-                        prompt_tokens=asked.prompt_tokens,
-                        completion_tokens=asked.completion_tokens,
-                    )
+            for asked, what in ((session, "model_asked"), *((each, "judge_asked") for each in reading)):
+                _log.info(
+                    what,
+                    model=asked.model,
+                    prompt_tokens=asked.prompt_tokens,
+                    completion_tokens=asked.completion_tokens,
+                )
         cited = {n for each in _all(sections) for n in each.sources}
         kept = sentences_in(sections)
         copied = await asyncio.to_thread(material.copies.share, kept)
@@ -114,9 +116,13 @@ class ModelWriter:
                 sentences=verdicts.total(),
                 dropped=verdicts.total() - len(kept),
                 copied=copied,
-                confirmed=None if reading is None else sum(each.confirmed for each in _all(sections)),
+                confirmed=sum(each.confirmed for each in _all(sections)) if reading else None,
+                judges=tuple(
+                    ArticleJudge(chat.model, tuple(sorted(its.models)))
+                    for chat, its in zip(asked_to_judge, reading, strict=True)
+                ),
             ),
-            judge=reading.model if reading else None,
+            judge=" and ".join(each.model for each in reading) or None,
         )
 
     def _session(self, chat: ChatModel) -> ModelSession:
@@ -234,6 +240,14 @@ class ModelWriter:
             )
         except UnusableModelAnswerError:
             return None
+
+
+def _judge(sessions: Sequence[ModelSession], material: WritingMaterial) -> Judge | None:
+    """Returns the first judge, with the others behind it."""
+    judge = None
+    for session in reversed(sessions):
+        judge = Judge(session, material, then=judge)
+    return judge
 
 
 def _all(sections: Sequence[AssembledSection]) -> Iterator[SupportedSentence]:
