@@ -14,7 +14,7 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from envelope.brand.settings import BrandSettings
 from messaging import Context, Database, Dependency, WaitFor, testing
-from orchestrator.app import judges
+from orchestrator.app import judge_names
 from orchestrator.article_workflow import ContentWorkflow
 from orchestrator.article_workflow.model_chat import ChatClient
 from orchestrator.article_workflow.store import find_content
@@ -301,7 +301,7 @@ def test_a_toy_does_not_judge_unless_somebody_says_so(told: dict[str, Any], *, j
         "rabbitmq_url": "amqp://a:b@127.0.0.1/",
         "database_url": "postgresql://a:b@127.0.0.1/a",
     }
-    assert judges(Settings.model_validate(given | told)) is judged
+    assert bool(judge_names(Settings.model_validate(given | told))) is judged
 
 
 @pytest.fixture

@@ -32,10 +32,17 @@ class _Choice(BaseModel):
     finish_reason: str | None = None
 
 
+class _FromGateway(BaseModel):
+    """What the gateway adds to an answer."""
+
+    spent: int | None = None
+
+
 class _Answer(BaseModel):
     choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
     model: str | None = None
     usage: TokenUsage | None = None
+    gateway: _FromGateway = _FromGateway()
 
 
 class ChatClient:
@@ -159,4 +166,5 @@ class ChatClient:
             refusal=choice.message.refusal or None,
             model=answer.model or self.model,
             usage=answer.usage or TokenUsage(),
+            spent=answer.gateway.spent,
         )

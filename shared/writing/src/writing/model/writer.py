@@ -49,16 +49,16 @@ class ModelWriter:
         context: the article's context.
         context_tokens: the most tokens that the model reads and writes in one exchange.
         judge: reads every sentence a second time; None: the rules on words decide alone.
-        second_judge: reads what the judge keeps.
         count_verdict: counts sentences by result (`VERDICTS`): `count_verdict(verdict, times)`.
+        second_judge: reads what the judge keeps.
     """
 
     chat: ChatModel
     context: WritingContext
     context_tokens: int
     judge: ChatModel | None = None
-    second_judge: ChatModel | None = None
     count_verdict: Callable[[str, int], None] | None = None
+    second_judge: ChatModel | None = None
 
     async def write(
         self, *, keyword: str, sources: Sequence[ArticleSource], brand_name: str, language: str
