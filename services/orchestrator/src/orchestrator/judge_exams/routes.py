@@ -6,6 +6,7 @@ from http import HTTPStatus
 from fastapi import APIRouter, Response
 
 from chassis.http.api import UNKNOWN, MayOperate, MayRead, router
+from chassis.http.callers import Caller
 from chassis.http.problem_codes import KEY_BOUND_TO_BRANDS, RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
@@ -21,8 +22,9 @@ def judge_routes(database: Database, judges: Sequence[str], plan: ExamPlan | Non
     routes = router("/judges", tags=["judges"])
 
     @routes.get("", summary="List the models that judge")
-    async def list_judges(_: MayRead) -> JudgeList:
+    async def list_judges(caller: MayRead) -> JudgeList:
         """Lists the judges with their latest exams, and what an exam would take."""
+        _of_no_brand(caller)
         async with database.connection() as connection:
             found = await store.find_latest(connection, judges)
             standings = await find_standings(connection, judges)
@@ -44,10 +46,7 @@ def judge_routes(database: Database, judges: Sequence[str], plan: ExamPlan | Non
 
         Exams count for the brand `judge-exams` at the gateway.
         """
-        if caller.brands is not None:
-            raise RefusalError(
-                KEY_BOUND_TO_BRANDS, "an exam is paid by no brand: begin it with a key for all brands"
-            )
+        _of_no_brand(caller)
         if plan is None or request.judge not in judges:
             there = ", ".join(judges) or "none; MODEL_URL connects a model"
             raise RefusalError(codes.UNKNOWN_JUDGE, f"{request.judge} does not judge here (there is {there})")
@@ -61,6 +60,11 @@ def judge_routes(database: Database, judges: Sequence[str], plan: ExamPlan | Non
         return ExamView.of(exam, progress)
 
     return routes
+
+
+def _of_no_brand(caller: Caller) -> None:
+    if caller.brands is not None:
+        raise RefusalError(KEY_BOUND_TO_BRANDS, "judges are no brand's: take a key that is bound to none")
 
 
 def _view(name: str, found: tuple[ExamRow, ExamProgress] | None, standing: JudgeStanding | None) -> JudgeView:
