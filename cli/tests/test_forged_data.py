@@ -96,6 +96,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "posts rules": ("acme",),
     "posts set-rules": ("acme", "x"),
     "providers disconnect": ("brave",),
+    "providers exam": (FORGED,),
     "receipts": (ID,),
     "receipts confirm": (ID, "--url", "https://example.com/1"),
     "receipts list": (),

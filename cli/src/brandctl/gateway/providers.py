@@ -5,10 +5,14 @@ from typing import Annotated, Any
 import typer
 
 from brandctl.commands import Group, Result, table
+from brandctl.gateway.judge_exams import examine, examine_connected, unexamined
 from brandctl.gateway.secrets import STDIN, SecretFile, read_secret
+from brandctl.options import Yes
 from brandctl.settings import given
 from brandctl.times import to_second
 from client.services.gateway import Gateway
+from client.services.orchestrator import Orchestrator
+from integrations.model_providers import MODEL_PROVIDERS
 from integrations.providers import PROVIDER_KINDS, ProviderKind
 
 app = Group(
@@ -23,6 +27,7 @@ For example:
     brandctl providers connect searxng --url http://searxng:8080 --no-key
     brandctl providers connect model --url https://api.openai.com/v1 --model NAME --read-price 0.25 --written-price 2 < model.key
     brandctl providers list
+    brandctl providers exam
 """,
     Gateway,
 )
@@ -31,13 +36,15 @@ Kind = Annotated[ProviderKind, typer.Argument(metavar="|".join(PROVIDER_KINDS))]
 
 
 @app.command("list")
-def list_providers(gateway: Gateway) -> Result:
+def list_providers(gateway: Gateway, orchestrator: Orchestrator) -> Result:
     """Lists the connected providers; exit code 1 if there are none."""
     found = gateway.list_providers()
     if not found["items"]:
         return Result(found, error="No provider is connected: nothing leaves this machine.")
     headings = ("name", "kind", "address", "key", "since", "settings")
-    return Result(found, table(headings, [_row({**each}) for each in found["items"]]))
+    return Result(
+        found, table(headings, [_row({**each}) for each in found["items"]]), note=unexamined(orchestrator)
+    )
 
 
 def _row(provider: dict[str, Any]) -> tuple[str, ...]:
@@ -61,6 +68,7 @@ def _row(provider: dict[str, Any]) -> tuple[str, ...]:
 @app.command()
 def connect(
     gateway: Gateway,
+    orchestrator: Orchestrator,
     kind: Kind,
     name: str | None = None,
     url: str | None = None,
@@ -78,8 +86,11 @@ def connect(
     api_key_file: SecretFile = STDIN,
     no_key: bool = False,
     keep_key: bool = False,
+    no_exam: bool = False,
 ) -> Result:
     """Connects a provider, or changes the given options of one. The next request uses it.
+
+    If it is a model that judges articles, its exam begins, after a word on its price.
 
     For example:
 
@@ -103,6 +114,7 @@ def connect(
         api_key_file: File that holds the provider's key; - is standard input.
         no_key: It takes none.
         keep_key: Change only settings; keep the key.
+        no_exam: Do not examine it: articles that rest on its word wait for a person.
     """
     if no_key and keep_key:
         raise typer.BadParameter("give only one of them", param_hint="--no-key and --keep-key")
@@ -130,7 +142,40 @@ def connect(
     if no_key and before and before["has_key"] and not before["from_environment"]:
         gateway.disconnect_provider(name)
     gateway.connect_provider(name, settings=settings, **credentials)
-    return Result({}, remark=f"{name} is connected")
+    remarks = [f"{name} is connected"]
+    if kind in MODEL_PROVIDERS:
+        is_new = before is None or any(
+            before["settings"].get(each) != settings.get(each) for each in ("url", "model")
+        )
+        settings = next(
+            each["settings"] for each in gateway.list_providers()["items"] if each["name"] == name
+        )
+        remarks += examine_connected(orchestrator, name, {**settings}, is_new=is_new, no_exam=no_exam)
+    return Result({}, remark=remarks)
+
+
+@app.command()
+def exam(
+    gateway: Gateway,
+    orchestrator: Orchestrator,
+    name: Annotated[str | None, typer.Argument()] = None,
+    again: bool = False,
+    yes: Yes = False,
+) -> Result:
+    """Shows the exam of a model that judges articles, or begins it: without one that it passed, they wait for a person.
+
+    It is asked about 200 sentences with known verdicts, 100 of them lies. The price is said first.
+
+    For example:
+
+        brandctl providers exam
+        brandctl providers exam model --again --yes
+
+    Options:
+        name: Name of the judge, as in `list`. [default: the only one]
+        again: Examine it again, also while an exam is under way.
+    """
+    return examine(gateway, orchestrator, name, again=again, yes=yes)
 
 
 @app.command()

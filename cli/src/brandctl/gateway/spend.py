@@ -62,8 +62,8 @@ def calls(
             each["provider"],
             each["subject"],
             each["state"],
-            _dollars(each["spent"]),
-            _dollars(each["maximum"]),
+            dollars(each["spent"]),
+            dollars(each["maximum"]),
             each["problem"] or "",
         )
         for each in found["items"]
@@ -120,17 +120,17 @@ def _shown(found: "answers.SpendView") -> Result:
     scopes = [
         (
             each["scope"],
-            _dollars(each["day"]["spent"]),
-            _dollars(each["day"]["cap"]),
-            _dollars(each["day"]["reserved"]),
-            _dollars(each["month"]["spent"]),
-            _dollars(each["month"]["cap"]),
+            dollars(each["day"]["spent"]),
+            dollars(each["day"]["cap"]),
+            dollars(each["day"]["reserved"]),
+            dollars(each["month"]["spent"]),
+            dollars(each["month"]["cap"]),
             "on" if each["stopped"] is None else f"stopped: {each['stopped']}",
         )
         for each in found["scopes"]
     ]
     providers = [
-        (each["brand"], each["provider"], str(each["calls"]), _dollars(each["spent"]))
+        (each["brand"], each["provider"], str(each["calls"]), dollars(each["spent"]))
         for each in found["providers"]
     ]
 
@@ -142,7 +142,7 @@ def _shown(found: "answers.SpendView") -> Result:
     return Result(found, show_tables)
 
 
-def _dollars(micros: int | None) -> str:
+def dollars(micros: int | None) -> str:
     """Formats an amount with cents at least and all further digits."""
     if micros is None:
         return "no cap"

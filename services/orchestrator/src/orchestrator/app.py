@@ -1,9 +1,10 @@
 """The composition root: consumers, HTTP API and background loops of the orchestrator."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from chassis import ServiceKey
 from chassis.http.client import UnavailableError
@@ -62,6 +63,9 @@ from writing import StatelessWriter, WriterFactory
 from writing.computing import ComputeThread
 from writing.extractive.writer import ExtractiveWriter
 
+if TYPE_CHECKING:
+    from orchestrator.judge_exams.examiner import JudgeExaminer
+
 ASKED_WHOSE_A_KEY_IS: Final = "GET /v1/keys/{key_id}/introspection"
 READ_BY_PUBLISHER: Final = frozenset(
     {"GET /v1/content", "GET /v1/content/{content_id}", ASKED_WHOSE_A_KEY_IS}
@@ -92,7 +96,13 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
     service.closes(research)
     computing = ComputeThread()
     in_hand = max(settings.writers, QUICKLY_WRITTEN)
-    writers = {**_writers(service, settings, computing), **(other_writers or {})}
+    models = None if settings.model_url is None else _models(service, settings, settings.model_url)
+    writers: dict[str, WriterFactory] = {
+        EXTRACTIVE: StatelessWriter(ExtractiveWriter(MIN_SOURCES, computing)),
+        **({MODEL: models.writer} if models else {}),
+        **(other_writers or {}),
+    }
+    examiner = models.examiner if models else None
     refusals = service.metrics.counter(
         "articles_refused",
         "Articles that ended without a publication, by reason.",
@@ -152,6 +162,8 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
             writers=frozenset(writers),
             limits=settings.brand_limits,
             stuck_after=settings.stuck_after,
+            judges=judge_names(settings) if examiner else (),
+            exam=examiner.plan if examiner else None,
         )
     )
     service.gauge(
@@ -172,6 +184,9 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
         "schedules", "Schedules, by state; overdue: active and not fired in time.", "state", count_states
     )
     _add_periodic_work(service, settings)
+    if examiner is not None:
+        # An exam goes on at once after each question: what it waits for otherwise stands in its row.
+        service.poll("judge_exams", examiner.ask_next, every=timedelta(seconds=10))
     return service
 
 
@@ -233,30 +248,35 @@ async def _ask_again_after_losses(events: Sequence[DomainMessage[DatabaseFellBac
     await erase_again(events, tx)
 
 
-def judges(settings: Settings) -> bool:
-    """Whether a model judges each sentence. By default only a model with a larger context window does; a small one judges badly."""
+def judge_names(settings: Settings) -> tuple[str, ...]:
+    """Returns the models that judge each sentence, in the order in which they read; empty if none does.
+
+    By default only a model with a larger context window judges; a small one judges badly.
+    """
     from writing.model.writer import SMALL_CONTEXT  # noqa: PLC0415
 
-    if settings.model_judge is None:
-        return settings.model_context_tokens > SMALL_CONTEXT
-    return settings.model_judge
+    judges = settings.model_judge
+    if not (settings.model_context_tokens > SMALL_CONTEXT if judges is None else judges):
+        return ()
+    names = (settings.model_judge_name or settings.model_name, settings.model_second_judge_name)
+    return tuple(dict.fromkeys(name for name in names if name is not None))
 
 
-def _writers(service: Service, settings: Settings, computing: ComputeThread) -> dict[str, WriterFactory]:
-    """Writers by the name that brands choose. Without a model's address, the service does not depend on a model."""
-    writers: dict[str, WriterFactory] = {
-        EXTRACTIVE: StatelessWriter(ExtractiveWriter(MIN_SOURCES, computing))
-    }
-    if settings.model_url is not None:
-        writers[MODEL] = _model_writer(service, settings, settings.model_url)
-    return writers
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """The models that write and judge. Without a model's address, the service does not depend on one."""
+
+    writer: WriterFactory
+    examiner: "JudgeExaminer | None"
+    """None if no model judges."""
 
 
-def _model_writer(service: Service, settings: Settings, url: str) -> WriterFactory:
-    # Where no model is, its writer would take 2.4 MB for nothing.
+def _models(service: Service, settings: Settings, url: str) -> _Models:
+    # Where no model is, all this would take 2.4 MB for nothing.
     from orchestrator.article_workflow.model_chat import ChatClient  # noqa: PLC0415
+    from orchestrator.judge_exams.examiner import JudgeExaminer  # noqa: PLC0415
     from writing.model.sections import VERDICTS  # noqa: PLC0415
-    from writing.model.writer import ModelWriter  # noqa: PLC0415
+    from writing.model.writer import ANSWER_SHARE, ModelWriter  # noqa: PLC0415
 
     def chat(name: str, what: str) -> ChatClient:
         made = ChatClient(
@@ -270,19 +290,31 @@ def _model_writer(service: Service, settings: Settings, url: str) -> WriterFacto
         return made
 
     model = chat(settings.model_name, "model")
-    judge, name = None, settings.model_judge_name or settings.model_name
-    if judges(settings):
-        judge = model if name == settings.model_name else chat(name, "judge")
+    judges = {
+        name: model if name == settings.model_name else chat(name, what)
+        for name, what in zip(judge_names(settings), ("judge", "second judge"), strict=False)
+    }
+    examiner = None
+    if judges:
+        examiner = JudgeExaminer(
+            service.database,
+            judges,
+            max_tokens=settings.model_context_tokens // ANSWER_SHARE,
+            lease=timedelta(seconds=2 * settings.model_timeout_seconds + 60),
+        )
     sentences = service.metrics.counter(
         "draft_sentences",
         "Sentences that a model wrote, by outcome.",
         "verdict",
         values=[(verdict,) for verdict in VERDICTS],
     )
-    return partial(
+    judge, second_judge, *_ = (*judges.values(), None, None)
+    writer = partial(
         ModelWriter,
         model,
         context_tokens=settings.model_context_tokens,
         judge=judge,
+        second_judge=second_judge,
         count_verdict=lambda verdict, times: sentences.labels(verdict).inc(times),
     )
+    return _Models(writer, examiner)

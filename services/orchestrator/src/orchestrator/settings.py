@@ -64,6 +64,8 @@ class Settings(ServiceSettings, KeyedSettings):
     than 4,096. Without a judge, the rules reject most true sentences that the writer rephrased."""
     model_judge_name: Annotated[str | None, Field(min_length=1, max_length=200)] = None
     """The model that judges; unset: MODEL_NAME. Another model judges better."""
+    model_second_judge_name: Annotated[str | None, Field(min_length=1, max_length=200)] = None
+    """A model that reads what the first judge keeps: only what both keep stays. Unset: one judge."""
 
     stall_after_hours: Hours = 6.0
     """Hours without progress after which a keyword is requested again; after as many more it fails. A later answer

@@ -31,6 +31,7 @@ BODIES: dict[str, Any] = {
     "/v1/drafts/{content_id}/reject": {"version": 1, "reason": "not theirs"},
     "/v1/workflows/{content_id}/retry": {},
     "/v1/content/{content_id}/placements/{target}": {},
+    "/v1/judges/exams": {"judge": "model"},
     "/v1/keys": {"name": "another", "scopes": ["read"]},
     "/v1/keys/{key_id}": {"per_minute": 60},
     "/v1/keys/{key_id}/rotate": {},

@@ -14,13 +14,19 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ContentGenerate
 from envelope.brand.settings import BrandSettings
 from messaging import Context, Database, Dependency, WaitFor, testing
-from orchestrator.app import judges
+from orchestrator.app import judge_names
 from orchestrator.article_workflow import ContentWorkflow
 from orchestrator.article_workflow.model_chat import ChatClient
 from orchestrator.article_workflow.store import find_content
 from orchestrator.brands import upsert_brand
 from orchestrator.settings import Settings
-from tests.fixtures.models.scripted_model import ModelReply, ScriptedModel, serving, source_documents
+from tests.fixtures.models.scripted_model import (
+    ModelReply,
+    ScriptedModel,
+    judge_agreement,
+    serving,
+    source_documents,
+)
 from writing import Article, ArticleSource, BrandWishes, SourcePassage, WritingContext
 from writing.model.sections import VERDICTS
 from writing.model.writer import ModelWriter
@@ -327,7 +333,7 @@ def test_a_toy_does_not_judge_unless_somebody_says_so(told: dict[str, Any], *, j
         "rabbitmq_url": "amqp://a:b@127.0.0.1/",
         "database_url": "postgresql://a:b@127.0.0.1/a",
     }
-    assert judges(Settings.model_validate(given | told)) is judged
+    assert bool(judge_names(Settings.model_validate(given | told))) is judged
 
 
 @pytest.fixture
@@ -397,3 +403,42 @@ async def test_what_the_former_version_has_begun_goes_on_and_waits_for_the_budge
     assert len(steps) == len(read) > 0
     assert content is not None
     assert "confirmed" in {each.name for each in content.measures}
+
+
+async def test_a_second_judge_reads_what_the_first_keeps_and_what_both_keep_stays(
+    model: ScriptedModel,
+) -> None:
+    model.replies["SectionDraft"] = [
+        drafted(HELD, "Hoover Dam rises 221 metres above the Colorado River.", OTHER_WORDS, MENDED)
+    ]
+
+    def judging(asked: Any) -> dict[str, Any]:
+        told = judge_agreement(asked)
+        refused = {"first": MENDED, "second": OTHER_WORDS}[asked.model]
+        for reading, sentence in zip(told["readings"], asked.data["sentences"], strict=True):
+            if sentence["text"] == refused:
+                reading |= {"finding": "says_more", "why": ""}
+        return told
+
+    model.judging = judging
+    model.replies["Outline"].append(
+        {"sections": [{"heading": "The dam", "question": "What is it?", "passages": ["s1p1", "s1p2"]}]}
+    )
+    writer = ModelWriter(
+        chat_with(model), Notes(), 16_384, chat_with(model, "first"), second_judge=chat_with(model, "second")
+    )
+    article = await writer.write(keyword="Hoover Dam", sources=SOURCES, brand_name="Acme", language="en")
+
+    asked = [
+        (each.model, len(each.data["sentences"])) for each in model.asked if each.shape == "SecondReading"
+    ]
+    assert asked[:2] == [("first", 4), ("second", 3)]
+    assert HELD in article.body_markdown
+    assert OTHER_WORDS not in article.body_markdown
+    assert MENDED not in article.body_markdown
+    assert article.draft is not None
+    assert [(each.name, each.models) for each in article.draft.judges] == [
+        ("first", ("scripted-1",)),
+        ("second", ("scripted-1",)),
+    ]
+    assert "by a language model (scripted-1 and scripted-1)" in (article.label or "")

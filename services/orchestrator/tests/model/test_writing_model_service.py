@@ -18,6 +18,7 @@ from chassis.testing import eventually
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ResearchCompleted
 from envelope.message import encode
+from tests.fixtures.models.judges import honest_judge
 from tests.fixtures.models.scripted_model import ScriptedModel, source_documents
 
 SERVICE_KEY = "test-service-key-0123456789"
@@ -62,9 +63,19 @@ async def _ready(api: httpx.AsyncClient) -> bool:
         return False
 
 
+async def _has_passed(api: httpx.AsyncClient) -> bool:
+    (judge,) = (await api.get("/v1/judges")).json()["items"]
+    return bool(judge["has_passed"])
+
+
 async def test_from_a_keyword_to_an_article_that_the_model_wrote(
     client: httpx.AsyncClient, rabbitmq_url: str, research: Any, model: ScriptedModel
 ) -> None:
+    model.judging = honest_judge
+    begun = await client.post("/v1/judges/exams", json={"judge": "judge"})
+    assert begun.status_code == 201
+    await eventually(lambda: _has_passed(client))
+    paid = len(model.asked)
     research.body = json.dumps({"sources": source_documents()}).encode()
     brand = {
         "name": "The Daily Grind",
@@ -105,6 +116,7 @@ async def test_from_a_keyword_to_an_article_that_the_model_wrote(
         "How this was made: written by a language model (scripted-1) from 3 sources"
     )
     assert "with a second reading by a language model (scripted-1)" in article["label"]
+    assert paid == begun.json()["questions"]
     assert len(model.asked) == len({asked.key for asked in model.asked})
     judging = {asked.model for asked in model.asked if asked.shape == "SecondReading"}
     writing = {asked.model for asked in model.asked if asked.shape != "SecondReading"}

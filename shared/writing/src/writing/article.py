@@ -63,6 +63,16 @@ class ArticleSource:
 
 
 @dataclass(frozen=True, slots=True)
+class ArticleJudge:
+    """A model that has read the sentences of an article."""
+
+    name: str
+    """As it was asked."""
+    models: tuple[str, ...]
+    """As its answers name it: usually one, or several if it was exchanged meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelDraftCounts:
     """Counts of a model's sentences: written, dropped, copied, confirmed."""
 
@@ -73,6 +83,8 @@ class ModelDraftCounts:
     """The fraction of the remaining words that are copied in long runs from a source."""
     confirmed: int | None = None
     """The number of remaining sentences that a second model had to confirm; None if there was no second model."""
+    judges: tuple[ArticleJudge, ...] = ()
+    """Each has read, and kept, all sentences that are counted as confirmed."""
 
 
 @dataclass(frozen=True, slots=True)

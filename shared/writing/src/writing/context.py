@@ -12,16 +12,12 @@ from writing.writer import Writer
 ResultT = TypeVar("ResultT")
 
 
-class WritingContext(Protocol):
-    @property
-    def brand_slug(self) -> str: ...
+class PaidSteps(Protocol):
+    """Steps whose results are stored, so that none is paid for twice."""
 
     @property
-    def wishes(self) -> BrandWishes: ...
-
-    @property
-    def comment(self) -> str:
-        """The reviewer's comment on the returned draft that this article replaces; empty for a first draft."""
+    def brand_slug(self) -> str:
+        """The brand that pays."""
         ...
 
     async def step(
@@ -31,6 +27,16 @@ class WritingContext(Protocol):
 
         `work` gets a key that is the same each time this step runs for the same command.
         """
+        ...
+
+
+class WritingContext(PaidSteps, Protocol):
+    @property
+    def wishes(self) -> BrandWishes: ...
+
+    @property
+    def comment(self) -> str:
+        """The reviewer's comment on the returned draft that this article replaces; empty for a first draft."""
         ...
 
     async def earlier_titles(self) -> tuple[str, ...]:

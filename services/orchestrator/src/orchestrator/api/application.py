@@ -1,5 +1,6 @@
 """The HTTP API: all routes behind the authorisation, and the answers to their errors."""
 
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
 from typing import Final
@@ -21,6 +22,7 @@ from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.calendar import calendar_routes
 from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, ReusedKeyError, cycle_routes
 from orchestrator.erasure import erasure_routes
+from orchestrator.judge_exams import ExamPlan, judge_routes
 from orchestrator.placements import placement_routes
 from orchestrator.removal import BrandErasingError
 from orchestrator.review import agent_of, review_routes, waits_of
@@ -51,6 +53,8 @@ def http_api(
     writers: AbstractSet[str] = frozenset({EXTRACTIVE}),
     limits: BrandLimits = DEFAULT_LIMITS,
     stuck_after: timedelta = STUCK_AFTER,
+    judges: Sequence[str] = (),
+    exam: ExamPlan | None = None,
 ) -> FastAPI:
     """The FastAPI application of this service.
 
@@ -60,6 +64,8 @@ def http_api(
         writers: writers that a brand may choose.
         limits: how much work of one brand may be under way at a time.
         stuck_after: an article without progress for this long is shown as stuck.
+        judges: models that judge, by their names in requests.
+        exam: what an exam of a judge asks; None if no model judges.
     """
     app = api(
         "Brand Engine: orchestrator",
@@ -89,6 +95,7 @@ def http_api(
             {"name": "content", "description": "The articles."},
             {"name": "drafts", "description": "Drafts that wait for a person, and decisions about them."},
             {"name": "workflows", "description": "The steps in which each article is written."},
+            {"name": "judges", "description": "Models that judge what a model wrote, and their exams."},
             {"name": "keys", "description": "API keys: scopes, brands and limits."},
             {"name": "audit log", "description": "Changes made over this API, with caller and time."},
         ],
@@ -108,6 +115,7 @@ def http_api(
         key_routes(database),
         review_routes(database, limits),
         workflow_routes(database, limits, stuck_after),
+        judge_routes(database, judges, exam),
     )
     keep_audit_log(app, database, shown_once=SHOWN_ONCE)
     refuse_with(

@@ -40,10 +40,17 @@ class _Choice(BaseModel):
     finish_reason: _Text | None = None
 
 
+class _FromGateway(BaseModel):
+    """What the gateway adds to an answer."""
+
+    spent: int | None = None
+
+
 class _Answer(BaseModel):
     choices: Annotated[tuple[_Choice, ...], Field(min_length=1)]
     model: _Text | None = None
     usage: TokenUsage | None = None
+    gateway: _FromGateway = _FromGateway()
 
 
 class ChatClient:
@@ -167,4 +174,5 @@ class ChatClient:
             refusal=choice.message.refusal or None,
             model=answer.model or self.model,
             usage=answer.usage or TokenUsage(),
+            spent=answer.gateway.spent,
         )

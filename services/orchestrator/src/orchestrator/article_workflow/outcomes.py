@@ -26,6 +26,7 @@ from orchestrator.article_workflow.siblings import load_bodies, load_siblings
 from orchestrator.article_workflow.store import NewContent, insert_contents, lock_storing
 from orchestrator.article_workflow.versions import return_to_review, store_renewal, store_rewrite, text_of
 from orchestrator.brands import BrandRow, find_brands
+from orchestrator.judge_exams import PassedJudges, judge_reasons, load_passed_judges
 from orchestrator.placements import set_home
 from orchestrator.removal import MessageSubject, deleted_among, find_late
 from orchestrator.subjects import KeywordOfContent, SubjectKey, name_contents
@@ -204,6 +205,7 @@ class _ArticleBatch:
         late: Mapping[str, Sequence[SiblingArticle]],
         histories: Mapping[tuple[str, SubjectKey], SubjectHistory],
         keys: Mapping[UUID, tuple[SubjectKey, bool]],
+        judges: PassedJudges,
     ) -> None:
         self._tx = tx
         self._brands = brands
@@ -212,13 +214,14 @@ class _ArticleBatch:
         """By brand, stored articles that not all of the new ones were compared with."""
         self._histories = dict(histories)
         self._keys = keys
+        self._judges = judges
         self._new: dict[UUID, NewContent] = {}
 
     @classmethod
     async def begin(cls, tx: Transaction, written: Sequence[tuple[WritingOutcome, FinishedArticle]]) -> Self:
-        """Locks storing, then reads the brands, articles, subjects and histories that these articles need."""
+        """Locks storing, then reads the brands, articles, subjects, histories and exams that these articles need."""
         if not written:
-            return cls(tx, {}, {}, {}, {})
+            return cls(tx, {}, {}, {}, {}, frozenset())
         await lock_storing(tx.connection)
         brands = await find_brands(tx.connection, {each.command.brand_slug for each, _ in written})
         compared: dict[str, frozenset[UUID]] = {}
@@ -241,7 +244,10 @@ class _ArticleBatch:
         histories = await load_subject_histories(
             tx.connection, [(each.brand.slug, keys[each.command.content_id][0]) for each, _ in written]
         )
-        return cls(tx, brands, late, histories, keys)
+        judges = await load_passed_judges(
+            tx.connection, [result.judged.article.draft for _, result in written]
+        )
+        return cls(tx, brands, late, histories, keys, judges)
 
     async def store(self, ended: WritingOutcome, written: FinishedArticle) -> None:
         command, slug = ended.command, ended.command.brand_slug
@@ -252,7 +258,11 @@ class _ArticleBatch:
             await compare_with_newcomers(written.judged, since, self._bodies) if since else written.judged
         )
         named = slug, self._keys[command.content_id][0]
-        held_for = (*judged.held_for, *approval_reasons(brand, self._histories[named]))
+        held_for = (
+            *judged.held_for,
+            *approval_reasons(brand, self._histories[named]),
+            *judge_reasons(judged.article.draft, self._judges),
+        )
         if command.revision is not None:
             await _store_rewrite(self._tx, ended, judged, written.sources, held_for)
         elif command.renews is not None:

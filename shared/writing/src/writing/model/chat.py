@@ -25,6 +25,8 @@ class ChatCompletion(BaseModel):
     refusal: str | None = None
     model: str
     usage: TokenUsage
+    spent: int | None = None
+    """Micro-dollars, if the gateway answered."""
 
     @property
     def refused(self) -> bool:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from writing.context import WritingContext
+from writing.context import PaidSteps
 from writing.model.answers import AnswerShape, Brief, Front, json_schema
 from writing.model.chat import ChatCompletion, ChatModel, ChatRequest, Message
 from writing.model.prompts import REPAIR
@@ -28,19 +28,21 @@ class ModelSession:
 
     Args:
         chat: the model.
-        context: the article's context.
+        context: the article's context, or that of an exam.
         max_tokens: of an answer; a short one, such as the brief, gets half of it if that is enough.
         compact: true to bound answers for a small context.
     """
 
     def __init__(
-        self, chat: ChatModel, context: WritingContext, max_tokens: int, *, compact: bool = False
+        self, chat: ChatModel, context: PaidSteps, max_tokens: int, *, compact: bool = False
     ) -> None:
         self._chat = chat
         self._context = context
         self.max_tokens = max_tokens
         self._compact = compact
         self.model = chat.model
+        self.models: set[str] = set()
+        """The names of the models that answered: behind one name there may be another one at any time."""
         self.prompt_tokens = 0
         self.completion_tokens = 0
 
@@ -107,6 +109,7 @@ class ModelSession:
 
         completion = await self._context.step(f"model:{step}", COMPLETION, work)
         self.model = completion.model
+        self.models.add(completion.model)
         self.prompt_tokens += completion.usage.prompt_tokens
         self.completion_tokens += completion.usage.completion_tokens
         if completion.refused:

@@ -13,6 +13,7 @@ from writing.article import (
     MIN_WORDS,
     Article,
     ArticleEvidence,
+    ArticleJudge,
     ArticleSource,
     CitedPassage,
     CutSentence,
@@ -63,6 +64,7 @@ class ModelWriter:
         context_tokens: the most tokens that the model reads and writes in one exchange.
         judge: reads every sentence a second time; None: the rules on words decide alone.
         count_verdict: counts sentences by result (`VERDICTS`): `count_verdict(verdict, times)`.
+        second_judge: reads what the judge keeps.
     """
 
     chat: ChatModel
@@ -70,6 +72,7 @@ class ModelWriter:
     context_tokens: int
     judge: ChatModel | None = None
     count_verdict: Callable[[str, int], None] | None = None
+    second_judge: ChatModel | None = None
 
     async def write(
         self, *, keyword: str, sources: Sequence[ArticleSource], brand_name: str, language: str
@@ -93,8 +96,10 @@ class ModelWriter:
                 f"no passage on “{keyword}” may be written from: {', '.join(material.set_aside) or 'there is none'}"
             )
         session = self._session(self.chat)
-        reading = None if self.judge is None else self._session(self.judge)
-        judge = Judge(reading, material) if reading else None
+        asked_to_judge = [each for each in (self.judge, self.second_judge) if each is not None]
+        reading = [self._session(each) for each in asked_to_judge]
+        judge = _judge(reading, material)
+        judges = " and ".join(each.model for each in reading) or None
         try:
             draft = await self._draft(session, judge, material, keyword, brand_name, language)
             self._count(draft.verdicts)
@@ -105,14 +110,13 @@ class ModelWriter:
                 sections = await editor.edit(sections)
             front = await self._front(session, sections, keyword, language)
         finally:
-            for asked, what in ((session, "model_asked"), (reading, "judge_asked")):
-                if asked:
-                    _log.info(
-                        what,
-                        model=asked.model,
-                        prompt_tokens=asked.prompt_tokens,
-                        completion_tokens=asked.completion_tokens,
-                    )
+            for asked, what in ((session, "model_asked"), *((each, "judge_asked") for each in reading)):
+                _log.info(
+                    what,
+                    model=asked.model,
+                    prompt_tokens=asked.prompt_tokens,
+                    completion_tokens=asked.completion_tokens,
+                )
         cited = {n for each in _all(sections) for n in each.sources}
         copied = await asyncio.to_thread(material.copies.share, sentences_in(sections))
         return await asyncio.to_thread(
@@ -126,10 +130,14 @@ class ModelWriter:
                 sentences=draft.verdicts.total(),
                 dropped=draft.verdicts.total() - sum(1 for _ in _all(draft.sections)),
                 copied=copied,
-                confirmed=None if reading is None else sum(each.confirmed for each in _all(sections)),
+                confirmed=sum(each.confirmed for each in _all(sections)) if reading else None,
+                judges=tuple(
+                    ArticleJudge(chat.model, tuple(sorted(its.models)))
+                    for chat, its in zip(asked_to_judge, reading, strict=True)
+                ),
             ),
-            evidence=_evidence(sections, draft.cuts, material, reading.model if reading else RULES),
-            judge=reading.model if reading else None,
+            evidence=_evidence(sections, draft.cuts, material, judges or RULES),
+            judge=judges,
         )
 
     def _session(self, chat: ChatModel) -> ModelSession:
@@ -284,6 +292,14 @@ def _evidence(
         for name in sorted(names)
     }
     return ArticleEvidence(kept, tuple(cuts), passages)
+
+
+def _judge(sessions: Sequence[ModelSession], material: WritingMaterial) -> Judge | None:
+    """Returns the first judge, with the others behind it."""
+    judge = None
+    for session in reversed(sessions):
+        judge = Judge(session, material, then=judge)
+    return judge
 
 
 def _all(sections: Sequence[AssembledSection]) -> Iterator[SupportedSentence]:

@@ -31,11 +31,15 @@ class Judge:
     Args:
         session: of the judging model, which may differ from the writing one.
         material: of the article.
+        then: another judge, who reads what this one keeps. What both keep stays.
     """
 
-    def __init__(self, session: ModelSession, material: WritingMaterial) -> None:
+    def __init__(
+        self, session: ModelSession, material: WritingMaterial, *, then: "Judge | None" = None
+    ) -> None:
         self._session = session
         self._material = material
+        self._then = then
 
     async def read(
         self, name: str, sentences: Sequence[SupportedSentence | RejectedSentence]
@@ -57,10 +61,17 @@ class Judge:
         for some in self._at_a_time(asked):
             readings |= await self._ask(name, some)
         numbers = {each.number for each in asked}
-        return [
+        read = [
             apply_reading(each, readings.get(number), self._material) if number in numbers else each
             for number, each in enumerate(sentences, 1)
         ]
+        if self._then is not None:
+            kept = [at for at, each in enumerate(read) if isinstance(each, SupportedSentence)]
+            # As the rules left them: what the first judge confirmed, the next one has to confirm by itself.
+            again = await self._then.read(f"{name}.then", [sentences[at] for at in kept])
+            for at, each in zip(kept, again, strict=True):
+                read[at] = each
+        return read
 
     def _at_a_time(self, asked: Sequence[CitedSentence]) -> Iterator[Sequence[CitedSentence]]:
         """Splits the sentences into batches that fit one answer."""
