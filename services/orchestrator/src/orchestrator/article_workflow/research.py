@@ -39,6 +39,7 @@ class _Source(BaseModel):
     path: Text | None = None
     licence: Text | None = None
     published_on: date | None = None
+    author: Text | None = None
     quotable: bool = True
     passages: tuple[_Passage, ...]
 
@@ -120,6 +121,7 @@ def _source(source: _Source) -> ArticleSource:
         path=source.path,
         licence=source.licence,
         published_on=source.published_on,
+        author=source.author,
         quotable=source.quotable,
         passages=tuple(
             SourcePassage(
