@@ -57,9 +57,11 @@ _FIGURE: Final = regex.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|half|twice|double)\b", regex.IGNORECASE
 )
 _CONTRAST: Final = regex.compile(
-    r"\b(?:rather than|instead of|not|never|without|only|but|because|although|while|best|most|least|too|unless|more than|less than)\b",
+    r"\b(?:rather than|instead of|not|never|without|only|but|because|although|while|best|most|least|too|unless|\w+er than|more than|less than)\b",
     regex.IGNORECASE,
 )
+_DEFINES: Final = regex.compile(r"(?:[\w’'-]+\s+){1,5}(?:is|are) (?:an?|the(?! (?:best|most|\w+est)))\b")  # noqa: RUF001
+"""It tells what something is: a good second sentence."""
 _CONTINUES: Final = regex.compile(r"(?:\S+\s+){0,7}(?:also|as well|further|likewise|too)\b", regex.IGNORECASE)
 _WORD: Final = regex.compile(r"[\p{L}\p{N}]+")
 _FEW: Final = 2
@@ -151,8 +153,14 @@ def names(sentence: str, keyword: str) -> bool:
 
 
 def by_interest(statements: Sequence[Statement], keyword: str) -> tuple[Statement, ...]:
-    """Returns the statements in the order in which they make readers look: figures and contrasts, briefly put, first."""
-    return tuple(sorted(statements, key=lambda each: -_interest(each.sentences[0], keyword)))
+    """Returns the statements in the order in which they make readers look: figures and contrasts, briefly put, first.
+
+    Those of the source that opens the article come before others, which say something about their own subjects.
+    """
+    main = {statements[0].origin, 0} if statements else set()
+    return tuple(
+        sorted(statements, key=lambda each: (each.origin not in main, -_interest(each.sentences[0], keyword)))
+    )
 
 
 def _interest(sentence: str, keyword: str) -> int:
@@ -162,6 +170,7 @@ def _interest(sentence: str, keyword: str) -> int:
         + 2 * names(sentence, keyword)
         + names(sentence[:_SUBJECT], keyword)
         + (_SHORT <= len(sentence) <= _LONG)
+        - 2 * (_DEFINES.match(sentence) is not None)
         - 2 * (_CONTINUES.match(sentence) is not None)
         - 3 * (_CODE.search(sentence) is not None)
     )

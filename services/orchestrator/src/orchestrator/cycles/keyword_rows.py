@@ -258,6 +258,7 @@ _KeywordColumns: TypeAlias = tuple[
     str | None,
     str | None,
     str | None,
+    str,
 ]
 
 

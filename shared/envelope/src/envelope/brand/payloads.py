@@ -123,11 +123,8 @@ class ContentDelete(Payload):
     content_id: UUID
 
 
-Tags = Annotated[
-    tuple[Annotated[str, StringConstraints(min_length=1, max_length=60), WITHOUT_NUL], ...],
-    Field(max_length=20),
-]
-"""Tags of a brand that an article has, as its site shows them."""
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=60), WITHOUT_NUL]
+"""A tag of a brand, as its site shows it."""
 
 
 class Picture(Payload):
@@ -160,7 +157,7 @@ class ContentPublished(Payload):
     target: Name | None = None
     picture: Picture | None = None
     short_link: HttpUrl | None = None
-    tags: Tags = ()
+    tags: tuple[Tag, ...] = Field(default=(), max_length=20)
 
 
 class ContentPublishFailed(Payload):
@@ -228,7 +225,7 @@ class SocialCreate(Payload):
     picture: Picture | None = None
     language: Annotated[str, StringConstraints(min_length=1, max_length=35), WITHOUT_NUL] | None = None
     short_link: HttpUrl | None = None
-    tags: Tags = ()
+    tags: tuple[Tag, ...] = Field(default=(), max_length=20)
     known_posts: tuple[KnownPost, ...] = Field(default=(), max_length=20)
     asked_since: AwareDatetime | None = None
 
