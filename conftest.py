@@ -30,6 +30,7 @@ The servers themselves (`tests/fixtures/servers.py`), which other tests use at t
 Browser (`tests/fixtures/browser.py`)
     `new_browser_context`  async factory: `context = await new_browser_context(viewport=…, color_scheme=…)` is Playwright's
                        BrowserContext, with nothing in it from any other, in a Chromium that runs already.
+    `page_checks`      (`tests/fixtures/page_checks.py`) what axe and html-validate find on pages, for tests marked `real`.
 
 Ports (`tests/fixtures/free_ports.py`)
     `free_port`        factory: `free_port()` is a TCP port nobody listens on, and that nobody else is given.
@@ -64,6 +65,7 @@ pytest_plugins = [
     "tests.fixtures.databases",
     "tests.fixtures.free_ports",
     "tests.fixtures.memory",
+    "tests.fixtures.page_checks",
     "tests.fixtures.patience",
     "tests.fixtures.property_tests",
     "tests.fixtures.models.real_model",

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,22 +13,25 @@ from playwright.async_api import BrowserContext, Page
 
 from messaging import Database
 from publisher import store
-from publisher.domain import BrandSlug, SiteSettings, Typefaces
+from publisher.domain import Author, BrandSlug, SiteSettings, Typefaces
 from publisher.http_api import create_app
 from publisher.logos import store as logos
 from publisher.logos.logo_file import normalise_logo
 from publisher.site_settings import store as site_settings
 from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
+from tests.fixtures.page_checks import PageChecks
 
-SECTIONS = "\n\n".join(
+OPENING = "Cold brew is coffee that is brewed with cold water, slowly, and then kept for some days. [1]\n\n"
+SECTIONS = OPENING + "\n\n".join(
     f"## Section {n} about brewing\n\n" + "Coffee is brewed with water and time. [1] Grind it fresh. [2] " * 8
     for n in range(1, 6)
 )
 AWKWARD = (
     f"{SECTIONS}\n\n## {'Wiederaufladbarkeitsprüfung' * 6}\n\n{'unbreakable' * 60} [1]\n\n"
-    f"```\n{'a very long line of code ' * 20}\n```\n\n"
-    f"| {' | '.join(f'column {n}' for n in range(12))} |\n|{'---|' * 12}\n| {' | '.join(['cell value'] * 12)} |\n"
+    f"```\n{'a very long line of code ' * 20}ends\n```\n\n"
+    f"| {' | '.join(f'column {n}' for n in range(12))} |\n|{'---|' * 12}\n| {' | '.join(['cell value'] * 12)} |\n\n"
+    "| row | square |\n|---|---|\n" + "".join(f"| row {n} | {n * n} |\n" for n in range(1, 14))
 )
 
 
@@ -73,6 +77,12 @@ class Tab:
             "requestfailed", lambda request: self.complaints.append(f"{request.url} {request.failure}")
         )
 
+    async def loaded(self) -> None:
+        """Waits for its pictures, which are drawn when they are first asked for."""
+        await self.page.evaluate(
+            "Promise.all([...document.images].map(each => { each.loading = 'eager'; return each.decode(); }))"
+        )
+
     async def evaluate(self, expression: str) -> Any:
         return await self.page.evaluate(expression)
 
@@ -108,13 +118,15 @@ async def test_pages_fit_the_screen_and_nothing_is_blocked(tab: Tab, origin: str
             "the stylesheet is missing"
         )
         # Pictures are there, and as large as the page said, so nothing moved when they came.
+        await tab.loaded()
         pictures = await tab.evaluate(
             "[...document.images].map(i => [i.complete, i.naturalWidth, i.naturalHeight, i.width, i.height])"
         )
-        assert len(pictures) == path.endswith(("cold-brew", "emoji"))
+        assert bool(pictures) == (path != "/")
+        expected = (1200, 630) if path.endswith(("cold-brew", "emoji")) else (480, 205)
         for complete, natural_width, natural_height, width, height in pictures:
-            assert (complete, natural_width, natural_height) == (True, 1200, 630)
-            assert height == pytest.approx(width * 630 / 1200, abs=1)
+            assert (complete, natural_width, natural_height) == (True, *expected)
+            assert height == pytest.approx(width * expected[1] / expected[0], abs=1)
         assert await tab.evaluate("document.scripts.length") == path.endswith(("cold-brew", "emoji"))
     assert await tab.page.title() == f"☕️ {'Emoji' * 40} <script> – The Daily Grind"  # noqa: RUF001
     assert tab.complaints == []
@@ -164,6 +176,7 @@ async def test_a_logo_of_any_shape_keeps_to_the_header_and_moves_nothing(
 
 async def test_a_reader_searches_without_any_script(tab: Tab, origin: str) -> None:
     await tab.page.goto(f"{origin}/sites/daily-grind/")
+    await tab.loaded()
     await tab.page.get_by_role("link", name="Search").click()
     await tab.page.get_by_role("searchbox").fill('script "')
     await tab.page.get_by_role("searchbox").press("Enter")
@@ -187,13 +200,71 @@ async def test_a_brand_has_its_colour_and_typefaces_by_day_and_by_night(
         assert await link.inner_text() == "brewing"
         seen[scheme] = await link.evaluate("e => getComputedStyle(e).color")
     # Yellow as it is by night; by day as dark as text has to be.
-    assert seen == {"light": "rgb(140, 112, 0)", "dark": "rgb(255, 204, 0)"}
+    assert seen == {"light": "rgb(133, 106, 0)", "dark": "rgb(255, 204, 0)"}
     assert "serif" not in (await tab.evaluate("getComputedStyle(document.body).fontFamily")).replace(
         "sans-serif", ""
     )
     width, room = await tab.evaluate("[document.documentElement.scrollWidth, window.innerWidth]")
     assert width <= room
     assert tab.complaints == []
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("accent", [None, "#ffcc00"])
+async def test_checkers_find_nothing_on_any_page(
+    tab: Tab, origin: str, database: Database, page_checks: PageChecks, tmp_path: Path, accent: str | None
+) -> None:
+    async with database.transaction() as tx:
+        settings = SiteSettings(
+            accent=accent, tags=("brewing",), author=Author(name="Ada B.", about="Brews.")
+        )
+        await site_settings.save(tx.connection, BrandSlug("daily-grind"), settings)
+    documents = []
+    for scheme in ("light", "dark"):
+        await tab.page.emulate_media(color_scheme=scheme)
+        for path in (
+            "",
+            "page/2",
+            "cold-brew",
+            "emoji",
+            "tags/brewing",
+            "search/?q=brewing",
+            "authors/ada-b",
+            "no",
+        ):
+            response = await tab.page.goto(f"{origin}/sites/daily-grind/{path}")
+            assert response is not None
+            # Its title is longer than any that an article may have.
+            if path != "emoji":
+                documents.append(await response.text())
+            assert await page_checks.accessibility(tab.page) == [], (path, scheme)
+    assert page_checks.html(documents, tmp_path) == []
+    await tab.page.set_content("<p style='color: #888'>grey on white <img src='x'></p>")
+    assert len(await page_checks.accessibility(tab.page)) >= 2, "what is wrong is found"
+
+
+async def test_long_tables_open_without_a_script_and_are_printed(tab: Tab, origin: str) -> None:
+    await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew")
+    cell = tab.page.get_by_text("row 13", exact=True)
+    assert not await cell.is_visible()
+    await tab.page.emulate_media(media="print")
+    box = await cell.bounding_box()
+    assert box is not None
+    assert box["height"] > 0
+    await tab.page.emulate_media(media="screen")
+    await tab.page.get_by_text("Table of 13 rows").click()
+    assert await cell.is_visible()
+    assert tab.complaints == []
+
+
+async def test_the_text_begins_before_the_contents_on_the_first_screen(tab: Tab, origin: str) -> None:
+    await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew")
+    text = await tab.page.locator(".prose p").first.bounding_box()
+    contents = await tab.page.locator(".contents").bounding_box()
+    assert text is not None
+    assert contents is not None
+    assert text["y"] + text["height"] <= 844
+    assert text["y"] < contents["y"]
 
 
 async def test_a_citation_jumps_to_its_source_and_back(tab: Tab, origin: str) -> None:
@@ -230,7 +301,7 @@ async def test_the_keyboard_reaches_everything_visibly(tab: Tab, origin: str) ->
         assert box[1] >= 0
         assert box[2] > 0
         seen.append(name)
-    assert seen[:4] == ["Skip to content", "The Daily Grind", "Search", "Feed"]
+    assert seen[:5] == ["Skip to content", "The Daily Grind", "Articles", "Search", "Subscribe"]
 
 
 async def _in_view(locator: Any) -> bool:

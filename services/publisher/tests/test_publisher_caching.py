@@ -58,7 +58,7 @@ async def test_pages_travel_compressed_once_and_what_they_load_is_kept_for_ever(
                 each.endswith(">; rel=preload; as=style") for each in plain.headers["link"].split(", ")
             )
             loaded |= {*sheets, *tree.xpath("//main//img/@src")}
-        assert len(loaded) == 3, "the stylesheet of all, the one of the site, and a cover"
+        assert len(loaded) == 4, "the stylesheet of all, the one of the site, and a cover in two sizes"
         for path in loaded:
             answer = await client.get(path)
             assert answer.headers["cache-control"] == "public, max-age=31536000, immutable", path

@@ -48,7 +48,7 @@ class Web:
         """Of the page's pictures, from what it says to programs: for links, for Instagram."""
         page = lxml_html.fromstring((await self.client.get(path)).text)
         document = json.loads(page.xpath("//script[@type='application/ld+json']/text()")[0])
-        return [image["url"].removeprefix(ORIGIN) for image in document["image"]]
+        return [image.removeprefix(ORIGIN) for image in document["image"]]
 
     async def kept(self) -> list[tuple[UUID, str, str]]:
         async with self.database.connection() as connection:
@@ -63,10 +63,15 @@ async def web(database: Database, publication: MakePublication) -> AsyncIterator
         yield Web(database, client, publication)
 
 
-async def test_both_pictures_are_served_for_ever_and_asked_again_cheaply(web: Web) -> None:
+async def test_all_pictures_are_served_for_ever_and_asked_again_cheaply(web: Web) -> None:
     await web.publish()
     link, portrait = await web.addresses()
-    for path, kind, size in ((link, "png", (1200, 630)), (portrait, "jpeg", (1080, 1350))):
+    listed = link.removesuffix("png") + "webp"
+    for path, kind, size in (
+        (link, "png", (1200, 630)),
+        (portrait, "jpeg", (1080, 1350)),
+        (listed, "webp", (480, 205)),
+    ):
         answer = await web.client.get(path, headers={"Accept-Encoding": "gzip"})
         assert answer.status_code == 200
         assert answer.headers["content-type"] == f"image/{kind}"
@@ -118,15 +123,25 @@ async def test_the_same_article_delivered_twice_keeps_its_picture(web: Web) -> N
     assert await web.kept() == before
 
 
-async def test_another_title_is_another_picture_and_the_former_stays_for_links_that_name_it(web: Web) -> None:
+async def test_another_figure_is_another_picture_and_the_former_stays_for_links_that_name_it(
+    web: Web,
+) -> None:
     seen: list[str] = []
-    for minute, title in enumerate(["First title", "Second title", "Third title"]):
-        await web.publish(minute, title=title)
+    for minute in range(3):
+        rows = "".join(f"| way {row} | {row + minute} g |\n" for row in range(3))
+        await web.publish(minute, body_markdown=f"Text. [1]\n\n| Way | Amount |\n|---|---|\n{rows}")
         [link, _] = await web.addresses()
         assert (await web.client.get(link)).status_code == 200
         seen.append(link)
     assert len(set(seen)) == 3
     assert [(await web.client.get(link)).status_code for link in seen] == [404, 200, 200]
+
+
+async def test_another_title_is_the_same_picture(web: Web) -> None:
+    await web.publish()
+    before = await web.addresses()
+    await web.publish(1, title="Another title")
+    assert await web.addresses() == before
 
 
 async def test_another_name_of_the_site_is_another_picture(web: Web) -> None:

@@ -134,7 +134,8 @@ async def test_an_article_becomes_a_page_and_its_address_is_announced(
     content_id = orchestrator.add()
     message = await publisher.publish(content_id)
     assert message["type"] == "content.published"
-    picture, short_link = (message["payload"].pop(name) for name in ("picture", "short_link"))
+    picture, short_link, tags = (message["payload"].pop(name) for name in ("picture", "short_link", "tags"))
+    assert tags == []
     assert re.fullmatch(r"https://example\.org/news/s/[a-z2-7]{10}", short_link)
     assert (await publisher.publish(content_id))["payload"]["short_link"] == short_link
     assert message["payload"] == {
@@ -148,7 +149,7 @@ async def test_an_article_becomes_a_page_and_its_address_is_announced(
     assert cover.startswith("https://example.org/news/sites/daily-grind/covers/cold-brew-")
     assert picture == {
         "url": f"{cover}.png",
-        "alt": "Cover: Cold brew at home – The Daily Grind",  # noqa: RUF001 - a dash
+        "alt": "A pattern in the colours of The Daily Grind, for “Cold brew at home”",
         "media_type": "image/png",
         "width": 1200,
         "height": 630,

@@ -36,6 +36,7 @@ def social_create(content_id: UUID | None = None, /, **changes: Any) -> SocialCr
     }
     command = {
         "brand_slug": "daily-grind",
+        "tags": ("coffee",),
         "content_id": content_id or uuid4(),
         "published_url": "https://daily-grind.example/sites/daily-grind/pour-over-coffee",
         "channels": ("feed",),

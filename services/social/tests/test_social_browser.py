@@ -8,6 +8,7 @@ import pytest
 from playwright.async_api import BrowserContext, Page
 
 from envelope.brand.payloads import SocialCreate
+from tests.fixtures.page_checks import PageChecks
 
 SCREENS = [(1280, 900), (390, 844)]
 SCHEMES = ["light", "dark"]
@@ -86,6 +87,23 @@ async def test_the_pages_fit_the_screen_and_can_be_read(
     assert [text for text in complaints if "404" not in text] == []
 
 
+@pytest.mark.real
+async def test_checkers_find_nothing_on_any_page(
+    social: Any,
+    new_command: Callable[..., SocialCreate],
+    context: BrowserContext,
+    page_checks: PageChecks,
+    tmp_path: Path,
+) -> None:
+    address = await social.post(new_command())
+    documents = []
+    for path in (f"{social.url}/", f"{social.url}/feeds/daily-grind", address):
+        page = await visit(context, path, [])
+        documents.append((await social.http.get(path)).text)
+        assert await page_checks.accessibility(page) == [], path
+    assert page_checks.html(documents, tmp_path) == []
+
+
 async def test_one_click_selects_a_whole_draft(
     social: Any, new_command: Callable[..., SocialCreate], context: BrowserContext
 ) -> None:
@@ -94,4 +112,4 @@ async def test_one_click_selects_a_whole_draft(
     await draft.click()
     selected = await page.evaluate("getSelection().toString()")
     assert selected.strip() == (await draft.inner_text()).strip()
-    assert selected.strip().endswith("#PourOverCoffee #DailyGrind")
+    assert selected.strip().endswith("#Coffee")

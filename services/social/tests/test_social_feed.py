@@ -36,7 +36,7 @@ async def test_a_post_can_be_read_where_the_event_says(social: Any, new_command:
         "X", "Bluesky", "Mastodon", "LinkedIn", "Threads", "Discord", "Instagram", "Telegram",
     ]  # fmt: skip
     x = document.xpath("//section[@aria-labelledby='draft-x']//*[@class='copy']")[0].text_content()
-    assert x.splitlines()[-3:] == [new_command().published_url, "", "#PourOverCoffee"]
+    assert x.splitlines()[-3:] == [new_command().published_url, "", "#Coffee"]
 
 
 async def test_how_a_post_reads_elsewhere_is_composed_when_somebody_looks(

@@ -37,7 +37,7 @@ For example:
 
 _FILE: Final = re.compile(r"[a-z0-9-]+(?:/[a-z0-9_-][a-z0-9._-]*)+")
 """File names that are accepted, so that no answer can write outside the folder."""
-SiteSetting = Literal["accent", "typefaces", "tags", "author", "address"]
+SiteSetting = Literal["accent", "typefaces", "tags", "author", "address", "canonical_source"]
 
 
 @app.command()
@@ -56,6 +56,7 @@ def set_site(
     author: str | None = None,
     about: str | None = None,
     address: str | None = None,
+    canonical_source: Annotated[bool | None, typer.Option("--canonical-source/--no-canonical-source")] = None,
     clear: list[SiteSetting] | None = None,
 ) -> Result:
     """Changes the given settings of a site; given tags replace all previous tags.
@@ -67,6 +68,7 @@ def set_site(
         author: Name above articles, with a page of its own.
         about: Some sentences about the author.
         address: The site's own origin, such as https://blog.acme.example.
+        canonical_source: An article that quotes a single source names that source's address as canonical.
         clear: A setting to reset to its default; repeat for more.
     """
     if about is not None and author is None:
@@ -77,6 +79,7 @@ def set_site(
         "tags": tag or None,
         "author": None if author is None else {"name": author, "about": about or ""},
         "address": address,
+        "canonical_source": canonical_source,
     }
     changes = given_settings(settings, clear or (), "site set")
     changes |= dict.fromkeys(clear or ())
@@ -253,5 +256,6 @@ def _shown(site: "answers.SiteView") -> Result:
         ("tags", ", ".join(site["tags"]) or "-"),
         ("author", f"{author['name']}: {author['about']}".rstrip(": ") if author else "-"),
         ("address", site["address"] or "-"),
+        ("canonical", "the source, if it is a single one" if site["canonical_source"] else "the site"),
     ]
     return Result(site, table(("setting", "value"), rows), note=f"the site is at {site['url']}")

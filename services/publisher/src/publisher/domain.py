@@ -1,6 +1,7 @@
 """The rules for sites, pages and articles. Pure: no I/O, no clock, no randomness."""
 
 import re
+from collections.abc import Collection
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields, replace
 from datetime import date, datetime
@@ -76,6 +77,54 @@ def label_for_readers(label: str) -> str:
     )
 
 
+_REVIEWED: Final = re.compile(r"(?:No|A) person has (?:reviewed|edited) it\.$")
+_EDITED: Final = "edited"
+_MOST_NAMED: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class QuotationNote:
+    """The note of an article that quotes: from what, and whether a person has seen it.
+
+    `beginning`, the named sources and `ending` make a sentence or two.
+    """
+
+    beginning: str
+    sources: tuple["CitedSource", ...]
+    ending: str
+
+    @property
+    def text(self) -> str:
+        """The note without links."""
+        return f"{self.beginning} {' and '.join(f'“{source.name}”' for source in self.sources)}{self.ending}"
+
+
+def quotation_note(sources: Collection["CitedSource"], label: str | None) -> QuotationNote | None:
+    """The note of an article with these sources, from what is known of them; None if it does not quote all of them.
+
+    What persons did stands in the label alone.
+    """
+    if not sources or not all(source.quoted for source in sources):
+        return None
+    seen = _REVIEWED.search(label or "")
+    ordered = sorted(sources, key=lambda source: source.n)
+    more = len(ordered) - _MOST_NAMED
+    named = ordered[:_MOST_NAMED] if more != 1 else ordered[:1]
+    left = len(ordered) - len(named)
+    facts = [f" and {left} more" if left else ""]
+    for word, values in (
+        ("by", {source.author for source in ordered}),
+        ("licence", {source.licence for source in ordered}),
+    ):
+        if len(values) == 1 and (value := next(iter(values))):
+            facts.append(f", {word} {value}")
+    return QuotationNote(
+        "Quoted from" if seen and _EDITED in seen[0] else "Quoted word for word from",
+        tuple(named),
+        f"{''.join(facts)}.{f' {seen[0]}' if seen else ''}",
+    )
+
+
 class _Document(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -94,6 +143,9 @@ class CitedSource(_Document):
     licence: Line | None = None
     published_on: date | None = None
     """The source's own date of last change, or of publication."""
+    author: Line | None = None
+    quoted: bool = False
+    """Whether the article was composed of its words alone."""
 
     @property
     def link(self) -> str | None:
@@ -136,6 +188,12 @@ class Article(ArticleText, _Document):
     @classmethod
     def _for_readers(cls, label: str | None) -> str | None:
         return None if label is None else label_for_readers(label)
+
+    @property
+    def note(self) -> str | None:
+        """The note for readers on how the article was made."""
+        quoted = quotation_note(self.sources, self.label)
+        return self.label if quoted is None else quoted.text
 
     @model_validator(mode="after")
     def _source_numbers_are_unique(self) -> Self:
@@ -214,6 +272,8 @@ class SiteSettings(_Document):
     author: Author | None = None
     address: str | None = None
     """The site's own origin: `https://blog.example.org`."""
+    canonical_source: bool = False
+    """Whether an article that quotes a single source names that source's address as canonical."""
 
 
 def tag_slug(tag: str) -> PageSlug:
@@ -250,6 +310,8 @@ class PageSummary:
     word_count: int
     published_at: datetime
     updated_at: datetime
+    figure: str | None
+    """The figure of its cover, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,6 +325,17 @@ class ArticlePage(PageSummary):
     taken_down_at: datetime | None = None
     canonical_url: str | None = None
     """The address at the article's home; None: this page is the home."""
+
+
+def quoted_address(page: ArticlePage, settings: SiteSettings) -> str | None:
+    """The address of the only source that the page quotes, if it counts as the original: the brand says so, or it is its own host."""
+    if len(page.sources) != 1 or not page.sources[0].quoted or page.sources[0].link is None:
+        return None
+    source = page.sources[0]
+    is_own = (
+        settings.address is not None and urlsplit(settings.address).hostname == urlsplit(source.link).hostname
+    )
+    return source.link if settings.canonical_source or is_own else None
 
 
 PAGE_TEXTS: Final = tuple(

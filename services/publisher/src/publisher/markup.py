@@ -13,11 +13,12 @@ from markdown_it.token import Token
 from slugify import slugify
 
 from chassis.links import public_link
-from publisher.domain import SLUG_PATTERN, PageSection
+from publisher.domain import SLUG_PATTERN, PageSection, clean_line
+from publisher.figures import figure_of
 
 # Raise it when the HTML from the same Markdown changes: the next publication renders pages of older versions anew,
 # even if the article itself did not change.
-MARKUP_VERSION = 3
+MARKUP_VERSION = 4
 
 TAGS = {
     *("h2", "h3", "h4", "h5", "h6", "p", "br", "hr", "blockquote", "ul", "ol", "li", "pre", "code"),
@@ -53,6 +54,8 @@ class Markup:
     html: str
     sections: tuple[PageSection, ...]
     cited: frozenset[int]
+    figure: str | None
+    """The first figure of its tables, as JSON."""
 
 
 def _plain_image(
@@ -107,7 +110,8 @@ def to_html(markdown: str, sources: frozenset[int], home: Home | None = None) ->
     tokens = _PARSER.parse(markdown, environment)
     sections = tuple(_name_sections(tokens))
     html = sanitise(_PARSER.renderer.render(tokens, _PARSER.options, environment))
-    return Markup(html=html, sections=sections, cited=frozenset(cited))
+    figure = next(filter(None, map(figure_of, _tables(tokens))), None)
+    return Markup(html, sections, frozenset(cited), figure.as_json() if figure else None)
 
 
 def sanitise(html: str) -> str:
@@ -149,6 +153,20 @@ def _name_sections(tokens: Sequence[Token]) -> Iterator[PageSection]:
             anchor = _free_anchor(title, taken)
             token.attrSet("id", anchor)
             yield PageSection(anchor=anchor, title=title)
+
+
+def _tables(tokens: Sequence[Token]) -> Iterator[list[list[str]]]:
+    """The cells of each table as text, row by row."""
+    rows: list[list[str]] = []
+    for index, token in enumerate(tokens):
+        if token.type == "table_open":
+            rows = []
+        elif token.type == "tr_open":
+            rows.append([])
+        elif token.type in {"th_open", "td_open"}:
+            rows[-1].append(clean_line(_plain_text(tokens[index + 1])))
+        elif token.type == "table_close":
+            yield rows
 
 
 def _free_anchor(title: str, taken: set[str]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from typing import Final
+from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5
 
 from jinja2 import pass_context
@@ -59,13 +60,21 @@ class Renderer:
         self._moved_to: SiteUrls | None = None
         self._templates = templates("publisher", urls, ASSETS)
         self._templates.globals.update(
-            direction=domain.direction, language_tag=domain.language_tag, look=own_stylesheet
+            direction=domain.direction,
+            language_tag=domain.language_tag,
+            list_picture=_list_picture,
+            look=own_stylesheet,
+            note_of=lambda page: domain.quotation_note(page.sources, page.label),
+            share_links=share_links,
+            source_address=domain.quoted_address,
         )
         self._templates.filters.update(
             long_date=_long_date,
             mail_date=_mail_date,
             minutes=domain.reading_minutes,
+            folded=folded,
             safe_body=self._safe_body(urls),
+            split_opening=split_opening,
             standfirst=lambda page: domain.standfirst(page.meta_description, plain_text(page.body_html)),
             source_list=lambda page: sorted(page.sources, key=lambda source: source.n),
         )
@@ -211,7 +220,10 @@ class Renderer:
             "@context": "https://schema.org",
             "@type": "Article",
             "headline": page.title,
-            "image": [self._image(site, page, cover, format_) for format_ in Format],
+            "image": [
+                urls.absolute(urls.cover(site.brand_slug, page.slug, cover.file(format_)))
+                for format_ in (Format.LINK, Format.PORTRAIT)
+            ],
             "description": page.meta_description,
             "keywords": ", ".join([page.keyword, *(tag.name for tag in tags)]),
             "inLanguage": domain.language_tag(site.language),
@@ -256,21 +268,66 @@ class Renderer:
             cover.alternative_text,
         )
 
-    def _image(self, site: Site, page: ArticlePage, cover: Cover, format_: Format) -> dict[str, object]:
-        urls = self._canonical(site)
-        width, height = format_.size
-        return {
-            "@type": "ImageObject",
-            "url": urls.absolute(urls.cover(site.brand_slug, page.slug, cover.file(format_))),
-            "width": width,
-            "height": height,
-            "encodingFormat": format_.media_type,
-        }
 
-
-def cover_of(site: Site, page: ArticlePage) -> Cover:
+def cover_of(site: Site, page: PageSummary) -> Cover:
     logo = site.logo.digest if site.logo else None
-    return Cover.of(page.content_id, page.title, site.name, site.brand_slug, logo, site.accent)
+    return Cover.of(
+        page.content_id,
+        page.title,
+        site.name,
+        site.brand_slug,
+        logo=logo,
+        accent=site.accent,
+        figure=page.figure,
+    )
+
+
+def _list_picture(site: Site, page: PageSummary, urls: SiteUrls) -> PagePicture:
+    """The picture in lists: an ornament beside the headline, without words of its own."""
+    address = urls.cover(site.brand_slug, page.slug, cover_of(site, page).file(Format.LIST))
+    return PagePicture(address, address, *Format.LIST.size, "")
+
+
+_MOST_ROWS: Final = 12
+_MOST_LINES: Final = 30
+_LONG: Final = re.compile(r"<(table|pre)>.*?</\1>", re.DOTALL)
+_SECTION: Final = re.compile(r"<h2\b")
+
+
+def folded(body: Markup) -> Markup:
+    """Puts long tables and listings of a sanitised text behind a fold that opens without a script.
+
+    Wide ones scroll, with the keyboard, too.
+    """
+
+    def fold(match: re.Match[str]) -> str:
+        block, is_table = match[0].replace(">", ' tabindex="0">', 1), match[1] == "table"
+        size = block.count("<tr>") - block.count("<thead>") if is_table else block.count("\n")
+        if size <= (_MOST_ROWS if is_table else _MOST_LINES):
+            return block
+        told = f"Table of {size} rows" if is_table else f"Listing of {size} lines"
+        return f'<details class="fold"><summary>{told}</summary>{block}</details>'
+
+    return Markup(_LONG.sub(fold, body))  # noqa: S704 - sanitised, with elements of ours
+
+
+def split_opening(body: Markup) -> tuple[Markup, Markup]:
+    """The text before the first section, and the rest."""
+    first = _SECTION.search(body)
+    at = first.start() if first else len(body)
+    return Markup(body[:at].rstrip()), Markup(body[at:])  # noqa: S704 - both of the text
+
+
+def share_links(address: str, title: str) -> tuple[tuple[str, str], ...]:
+    """Names and addresses of pages that share an article: plain links, which tell nobody anything until they are followed."""
+    both, one = f"{title} {address}", quote(address, safe="")
+    return (
+        ("Email", f"mailto:?subject={quote(title, safe='')}&body={one}"),
+        ("Mastodon", f"https://share.joinmastodon.org/#text={quote(both, safe='')}"),
+        ("Bluesky", f"https://bsky.app/intent/compose?text={quote(both, safe='')}"),
+        ("LinkedIn", f"https://www.linkedin.com/sharing/share-offsite/?url={one}"),
+        ("X", f"https://x.com/intent/post?url={one}&text={quote(title, safe='')}"),
+    )
 
 
 def json_in_html(document: object) -> str:

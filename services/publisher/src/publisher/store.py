@@ -11,7 +11,7 @@ from asyncpg import Record
 from pydantic import TypeAdapter
 
 from chassis import Connection
-from publisher.covers import Cover
+from publisher.covers import Cover, cover_of_row
 from publisher.domain import (
     PAGE_TEXTS,
     Article,
@@ -37,7 +37,7 @@ _SOURCES = TypeAdapter(tuple[CitedSource, ...])
 
 _SUMMARY: Final = ", ".join(each.name for each in fields(PageSummary))
 _PAGE: Final = ", ".join(each.name for each in fields(ArticlePage))
-_SEEN: Final = ("slug", *PAGE_TEXTS, "body_html", "sections", "cited")
+_SEEN: Final = ("slug", *PAGE_TEXTS, "body_html", "sections", "cited", "figure")
 """The columns of a page that readers see."""
 _STORED: Final = (*_SEEN, "content_etag", "content_updated_at", "markup_version")
 
@@ -114,6 +114,7 @@ class PageLocation:
     canonical_url: str | None
     cover: Cover | None
     """None while the page is taken down."""
+    tags: tuple[str, ...]
 
 
 async def locate_pages(connection: Connection, content_ids: Collection[UUID]) -> dict[UUID, PageLocation]:
@@ -121,7 +122,9 @@ async def locate_pages(connection: Connection, content_ids: Collection[UUID]) ->
     rows = await connection.fetch(
         """
         select content_id, pages.brand_slug, slug, content_updated_at, address, canonical_url, taken_down_at is not null as is_down,
-               title, name, logos.digest as logo, settings ->> 'accent' as accent
+               title, name, logos.digest as logo, settings ->> 'accent' as accent, figure,
+               array(select tag from jsonb_array_elements_text(settings -> 'tags') with ordinality as given (tag, place)
+                     where topic @@ plainto_tsquery(search_configuration(sites.language), tag) order by place) as tags
         from pages join sites using (brand_slug) left join logos using (brand_slug) left join site_settings using (brand_slug)
         where content_id = any ($1::uuid[])
         """,
@@ -132,14 +135,14 @@ async def locate_pages(connection: Connection, content_ids: Collection[UUID]) ->
 
 def _place(row: Record) -> PageLocation:
     brand = BrandSlug(row["brand_slug"])
-    cover = Cover.of(row["content_id"], row["title"], row["name"], brand, row["logo"], row["accent"])
     return PageLocation(
         brand=brand,
         slug=PageSlug(row["slug"]),
         as_of=row["content_updated_at"],
         address=row["address"],
         canonical_url=row["canonical_url"],
-        cover=None if row["is_down"] else cover,
+        cover=None if row["is_down"] else cover_of_row(brand, row),
+        tags=tuple(row["tags"]),
     )
 
 
@@ -378,6 +381,7 @@ def _row(publication: RenderedArticle, slug: PageSlug) -> dict[str, Any]:
         "body_html": markup.html,
         "sections": [section.model_dump(mode="json") for section in markup.sections],
         "cited": sorted(markup.cited),
+        "figure": markup.figure,
         "content_etag": publication.etag,
         "content_updated_at": article.updated_at.isoformat(),
         "markup_version": MARKUP_VERSION,

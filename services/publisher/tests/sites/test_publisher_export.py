@@ -88,7 +88,7 @@ async def test_every_link_of_an_exported_site_leads_to_a_file_and_browsers_read_
         "index.html", "page/2.html", "index_.html", "cold-brew.html", "kettles.html", "before.html", "tags/cold-brew.html",
         "tags/kettle.html", "authors/ada.html", "feed.xml", "rss.xml", "sitemap.xml", "robots.txt", "favicon.svg", "assets/site.css",
     } <= names  # fmt: skip
-    assert len([name for name in names if name.startswith("covers/")]) == 6
+    assert len([name for name in names if name.startswith("covers/")]) == 9
     assert "gone.html" not in names
     page = lxml_html.fromstring((out / "cold-brew.html").read_text())
     assert page.xpath("//div[contains(@class, 'prose')]//a[not(@class)]/@href") == ["index_.html"]
@@ -129,7 +129,9 @@ async def test_where_the_files_will_be_is_what_canonical_addresses_and_feeds_say
         feed = etree.fromstring(archive.read("daily-grind/feed.xml"))
         site_map = archive.read("daily-grind/sitemap.xml").decode()
         texts = [
-            archive.read(name).decode() for name in archive.namelist() if not name.endswith(("png", "jpg"))
+            archive.read(name).decode()
+            for name in archive.namelist()
+            if not name.endswith(("png", "jpg", "webp"))
         ]
         for address in [
             *feed.xpath("//*[local-name()='link']/@href"),

@@ -84,6 +84,7 @@ async def test_what_is_decided_stays_until_somebody_decides_otherwise(web: Web) 
         "tags": [],
         "author": None,
         "address": None,
+        "canonical_source": False,
     }
     await web.decide(accent="#1F6154", tags=["  Cold   brew ", "Espresso"])
     told = (await web.decide(author={"name": "Ada", "about": "Brews."}, typefaces="mixed")).json()

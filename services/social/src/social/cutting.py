@@ -1,6 +1,6 @@
 """Cleans text for posts, and cuts it at sentences or words. Pure."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 from unicodedata import normalize
@@ -66,8 +66,23 @@ def cut(text: str, fits: Fits) -> str:
 
 
 def _sentence_prefixes(text: str) -> list[str]:
-    prefixes = (text[: match.end()].rstrip() for match in _SENTENCE_END.finditer(text))
-    return [prefix for prefix in prefixes if not _ABBREVIATED.search(prefix)]
+    return [text[:end].rstrip() for end in _sentence_ends(text)]
+
+
+def sentences(text: str) -> Iterator[str]:
+    """The sentences of a line of text; the last one may lack its end."""
+    begin = 0
+    for end in (*_sentence_ends(text), len(text)):
+        if sentence := text[begin:end].strip():
+            yield sentence
+        begin = end
+
+
+def _sentence_ends(text: str) -> Iterator[int]:
+    for match in _SENTENCE_END.finditer(text):
+        # An abbreviation has a few characters; a look at the whole prefix each time would be slow.
+        if not _ABBREVIATED.search(text[max(0, match.end() - 12) : match.end()].rstrip()):
+            yield match.end()
 
 
 def _longest(pieces: Sequence[str], fits: Fits) -> str:

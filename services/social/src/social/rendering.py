@@ -11,7 +11,7 @@ from uuid import NAMESPACE_URL, uuid5
 from chassis.http.public import Assets
 from chassis.http.public.rendering import Home, templates
 from social.channels import CHANNELS
-from social.domain import BULLET
+from social.channels.lines import BULLET
 from social.store import Feed, StoredPost
 from social.urls import FeedUrls
 

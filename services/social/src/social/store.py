@@ -11,7 +11,9 @@ import structlog
 
 from chassis import Connection
 from social.channels import FEED, Facet
-from social.domain import BrandSlug, ChannelDraft, FeedPost, PostId, Story, TextCount
+from social.composing import ChannelDraft, TextCount
+from social.domain import BrandSlug, FeedPost, PostId
+from social.story import Story
 
 log = structlog.get_logger(__name__)
 

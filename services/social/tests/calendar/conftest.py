@@ -66,7 +66,7 @@ class Calendar:
             "title": f"Article {number}",
             "keyword": "coffee",
             "description": f"What {number} says.",
-            "points": [f"One of {number}.", f"Two of {number}.", f"Three of {number}."],
+            "points": [f"One of {number} is so.", f"Two of {number} are so.", f"Three of {number} are so."],
             "tags": [],
             "link": f"https://daily-grind.example/{number}",
             "pictures": [],

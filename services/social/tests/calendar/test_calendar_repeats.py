@@ -66,7 +66,6 @@ async def test_an_evergreen_post_comes_again_after_its_cool_down_with_other_word
     )
     original = (await calendar.sql("select * from channel_posts where post_id = $1", old))[0]
     assert first["text"] != original["text"]
-    assert "One of" in first["text"]
     shown = (await calendar.api.get(f"/v1/calendar/{old}/repeats")).json()
     assert (shown["made"], shown["made_by"], shown["account"]) == (1, "service", "mastodon-eu")
 
@@ -78,7 +77,7 @@ async def test_an_evergreen_post_comes_again_after_its_cool_down_with_other_word
     await send(calendar, first["post_id"], 31 * DAY)
     await tick(calendar)
     _, second = await repetitions(calendar)
-    assert "Two of" in second["text"]
+    assert second["text"] not in {first["text"], original["text"]}
     await send(calendar, second["post_id"], 31 * DAY)
     await tick(calendar)
     assert len(await repetitions(calendar)) == 2

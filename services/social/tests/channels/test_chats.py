@@ -133,7 +133,49 @@ async def test_a_picture_that_slack_cannot_fetch_keeps_no_post(world: World) -> 
 def test_slack_is_told_what_is_text_and_what_a_link() -> None:
     (block,) = prepared(SLACK)["blocks"]
     (section,) = block["elements"]
-    headline, text, link = section["elements"]
+    headline, *texts, link = section["elements"]
     assert headline == {"type": "text", "text": "Pour-over coffee", "style": {"bold": True}}
-    assert text["text"].startswith("\n\nWater just off the boil (93 °C) & 30 g")
+    assert "".join(text["text"] for text in texts).startswith("\n\nWater just off the boil (93 °C) & 30 g")
     assert link == {"type": "link", "url": LINK}
+
+
+QUOTING = f"""\
+Pour-over coffee
+
+“Water at 93 °C & patience.”
+— Pouring
+
+• Rinse <the> filter.
+• Grind_it.
+
+{LINK}"""
+
+
+def test_each_chat_has_its_own_formatting_for_headline_quotation_and_list() -> None:
+    assert prepared(TELEGRAM, QUOTING)["json"]["text"] == (
+        "<b>Pour-over coffee</b>\n\n<blockquote>“Water at 93 °C &amp; patience.”</blockquote>\n— Pouring\n\n"
+        f"• Rinse &lt;the&gt; filter.\n• Grind_it.\n\n{LINK}"
+    )
+    assert prepared(DISCORD, QUOTING)["content"] == (
+        "**Pour-over coffee**\n\n> “Water at 93 °C & patience.”\n— Pouring\n\n"
+        f"- Rinse \\<the> filter.\n- Grind\\_it.\n\n{LINK}"
+    )
+    (block,) = prepared(SLACK, QUOTING)["blocks"]
+    assert [each["type"] for each in block["elements"]] == [
+        "rich_text_section",
+        "rich_text_quote",
+        "rich_text_section",
+        "rich_text_list",
+        "rich_text_section",
+    ]
+    items = block["elements"][3]["elements"]
+    assert [item["elements"] for item in items] == [
+        [{"type": "text", "text": "Rinse <the> filter."}],
+        [{"type": "text", "text": "Grind_it."}],
+    ]
+
+
+def test_a_headline_of_discord_loses_its_marks_rather_than_the_text_its_end() -> None:
+    text = f"Pour-over coffee\n\n{'x' * 1982}"
+    assert CHANNELS["discord"].limits[0].holds(text)
+    assert prepared(DISCORD, text)["content"] == text

@@ -81,7 +81,7 @@ async def test_the_log_tells_of_each_post_that_is_out_and_of_each_that_is_not(
             await social.send(command)
             await told(social, 2)
         # What went to the same account for another article is refused, and nothing is wrong.
-        await social.send(new_command(channels=("mastodon",), title="Other"))
+        await social.send(new_command(channels=("mastodon",), title="Other", tags=("other",)))
         assert await told(social, 1) == {"mastodon": "duplicate_link"}
 
     out = {each["channel"]: each for each in lines if each["event"] == "post_is_out"}
@@ -289,12 +289,16 @@ async def test_nothing_goes_out_for_a_paused_brand_or_a_page_that_is_gone(
 
     state.deleted = True
     other = {"title": "Cold brew", "keyword": "cold brew", "key_points": (), "channels": ("mastodon",)}
-    await social.send(new_command(meta_description="It takes twelve hours.", published_url=None, **other))
+    await social.send(
+        new_command(meta_description="Cold brew takes twelve hours.", published_url=None, **other)
+    )
     assert await told(social, 1) == {"mastodon": "article_deleted"}
 
     # Nobody knows: it waits, and is not lost.
     state.deleted, state.away = False, True
-    await social.send(new_command(meta_description="Coarse grounds.", published_url=None, **other))
+    await social.send(
+        new_command(meta_description="Cold brew takes coarse grounds.", published_url=None, **other)
+    )
     await eventually(lambda: is_kept("orchestrator"))
     assert len(networks.mastodon.accepted) == 1
 
@@ -317,7 +321,7 @@ async def test_a_brand_says_where_the_link_stands_and_which_hashtags(
     await told(social, 1)
     [toot] = networks.mastodon.accepted
     assert "https://" not in toot.text
-    assert toot.text.endswith("#HomeCoffee #PourOverCoffee")
+    assert toot.text.endswith("#HomeCoffee #Coffee")
 
     removed = [(await social.api.delete(f"{path}/mastodon")).status_code for _ in range(2)]
     listed = {each["channel"]: each for each in (await social.api.get(path)).json()["items"]}

@@ -52,6 +52,7 @@ class ArticleSource:
     licence: str | None = None
     published_on: date | None = None
     """The date of its last change or publication, as the document itself says."""
+    author: str | None = None
     quotable: bool = True
     """True if the article may print whole paragraphs of it."""
     section: Section | None = None

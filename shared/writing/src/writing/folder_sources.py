@@ -158,6 +158,7 @@ class DocumentIndex:
             path=path,
             licence=document.licence or licence,
             published_on=document.published_on,
+            author=document.author,
             section=found.section,
             about=found.about,
             titles_above=found.head.titles_above,

@@ -33,6 +33,9 @@ class SourceView(View):
     licence: str | None
     published_on: date | None = None
     """The date of its last change or publication, as the document itself says."""
+    author: str | None = None
+    quoted: bool = False
+    """Whether the article was composed of its words alone; a person may have edited them since."""
 
 
 class MeasureView(View):

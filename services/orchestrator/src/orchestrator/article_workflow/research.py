@@ -48,6 +48,7 @@ class _Source(BaseModel):
     path: str | None = None
     licence: str | None = None
     published_on: date | None = None
+    author: Text | None = None
     quotable: bool = True
     passages: tuple[_Passage, ...]
     # An older research service sends none of these.
@@ -133,6 +134,7 @@ def _source(source: _Source) -> ArticleSource:
         path=source.path,
         licence=source.licence,
         published_on=source.published_on,
+        author=source.author,
         quotable=source.quotable,
         passages=tuple(
             SourcePassage(

@@ -12,8 +12,10 @@ import asyncpg
 from chassis import Connection
 from envelope.brand.payloads import ArticleContext, ContentGenerated, ContentPublished, ContentRefused
 from orchestrator.article_workflow.domain import free_slug
+from orchestrator.article_workflow.post_material import context_of
 from orchestrator.article_workflow.versions import COLUMNS, VersionText, stored_text, text_of
 from writing.article import Article, ArticleSource
+from writing.body import Body
 from writing.quality.likeness import Fingerprint
 from writing.quality.measures import Measure
 
@@ -191,17 +193,19 @@ async def article_contexts(connection: Connection, content_ids: Sequence[UUID]) 
     """Returns the context that social posts need, cut to the limits of the message; missing articles are left out."""
     rows = await connection.fetch(
         """
-        select content_id, title, keyword, meta_description, key_points from content
+        select content_id, title, keyword, meta_description, key_points, body_markdown, sources::text as sources from content
         where content_id = any ($1::uuid[])
         """,
         list(content_ids),
     )
     return {
-        row["content_id"]: ArticleContext(
-            title=row["title"][:500],
+        row["content_id"]: context_of(
+            title=row["title"],
             keyword=row["keyword"],
-            meta_description=row["meta_description"][:1000],
-            key_points=tuple(point[:2000] for point in row["key_points"][:20]),
+            meta_description=row["meta_description"],
+            key_points=row["key_points"],
+            body=Body(row["body_markdown"]),
+            sources=json.loads(row["sources"]),
         )
         for row in rows
     }

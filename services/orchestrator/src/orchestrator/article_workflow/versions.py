@@ -30,7 +30,7 @@ class VersionText(ArticleText):
     """The content of one version. Another article may already have the address in `slug`."""
 
     sources: tuple[Mapping[str, Any], ...]
-    """Each {n, title, url, path, licence, published_on}; the passages stay in the research service."""
+    """Each {n, title, url, path, licence, published_on, author, quoted}; the passages stay in the research service."""
     measures: tuple[Measure, ...]
     """Empty for an article that is older than the measures."""
     evidence: ArticleEvidence | None = None
@@ -60,7 +60,10 @@ def text_of(article: Article, sources: Sequence[ArticleSource], measures: Sequen
     """The text of a written article with the sources that it cites; fields that its writer does not know take their defaults."""
     written = {name: getattr(article, name) for name in ArticleText.model_fields if hasattr(article, name)}
     return VersionText(
-        **written, sources=sources_as_json(sources), measures=tuple(measures), evidence=article.evidence
+        **written,
+        sources=_as_json(article, sources),
+        measures=tuple(measures),
+        evidence=article.evidence,
     )
 
 
@@ -70,7 +73,7 @@ def stored_text(row: asyncpg.Record) -> dict[str, Any]:
     return text | {name: json.loads(text[name]) for name in _AS_JSON & text.keys() if text[name]}
 
 
-def sources_as_json(sources: Sequence[ArticleSource]) -> tuple[dict[str, Any], ...]:
+def _as_json(article: Article, sources: Sequence[ArticleSource]) -> tuple[dict[str, Any], ...]:
     return tuple(
         {
             "n": each.n,
@@ -79,6 +82,8 @@ def sources_as_json(sources: Sequence[ArticleSource]) -> tuple[dict[str, Any], .
             "path": each.path,
             "licence": each.licence,
             "published_on": each.published_on and each.published_on.isoformat(),
+            "author": each.author,
+            "quoted": article.draft is None,
         }
         for each in sources
     )

@@ -314,7 +314,7 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
 
 
 def _with_address(keyword: Keyword, event: ContentPublished) -> Keyword:
-    """With the address, the short link and the picture of the first such event, so that a second request for posts is like the first."""
+    """With the address, short link, picture and tags of the first such event, so that a second request for posts is like the first."""
     content_id = keyword.content_id or ContentId(event.content_id)
     if keyword.published_url is not None:
         return replace(keyword, content_id=content_id)
@@ -324,6 +324,7 @@ def _with_address(keyword: Keyword, event: ContentPublished) -> Keyword:
         published_url=event.published_url,
         short_link=event.short_link,
         picture=event.picture,
+        tags=event.tags,
     )
 
 
@@ -432,6 +433,7 @@ def _promote(
         approval=keyword.posts_approval,
         language=keyword.language,
         picture=keyword.picture,
+        tags=keyword.tags,
         short_link=keyword.short_link if keyword.short_links else None,
         known_posts=known[:_MOST_CHANNELS],
         asked_since=asked_since or keyword.may_be_promoted_since,

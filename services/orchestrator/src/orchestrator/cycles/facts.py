@@ -137,6 +137,8 @@ class Keyword:
     """The article's, as its target told of it with the address; None: it has none."""
     picture: Picture | None = None
     """Likewise."""
+    tags: tuple[str, ...] = ()
+    """Likewise."""
     brand_name: str | None = None
     """The brand's current name, for messages; None if not needed."""
     posts_approval: PostsApproval = "nothing"

@@ -139,15 +139,15 @@ async def save_keywords(connection: Connection, rows: Sequence[KeywordRow]) -> N
             held = n.held, rejected = n.rejected, cancelled = n.cancelled, follows = n.follows,
             standing_id = n.standing_id, standing_why = n.standing_why,
             command_id = n.command_id, command_stage = n.command_stage, asked_again = n.asked_again, trace = n.trace,
-            short_link = n.short_link, picture = n.picture::jsonb
+            short_link = n.short_link, picture = n.picture::jsonb, tags = n.tags::jsonb
         from unnest($1::uuid[], $2::int[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::bool[], $8::text[],
                     $9::bool[], $10::bool[], $11::text[], $12::text[], $13::timestamptz[], $14::bool[], $15::bool[],
                     $16::bool[], $17::uuid[], $18::text[], $19::bool[], $20::bool[], $21::uuid[], $22::text[],
-                    $23::text[], $24::text[], $25::text[])
+                    $23::text[], $24::text[], $25::text[], $26::text[])
             as n (cycle_id, position, state, reason, research_id, content_id, generated, published_url,
                   promoted, awaits_turn, setbacks, posts, moved_at, held, rejected, cancelled,
                   command_id, command_stage, asked_again, follows, standing_id, standing_why, trace,
-                  short_link, picture)
+                  short_link, picture, tags)
         where k.cycle_id = n.cycle_id and k.position = n.position
         """,
         *(list(column) for column in zip(*(_columns(row) for row in rows), strict=True)),
@@ -160,7 +160,7 @@ _KEYWORD_COLUMNS = f"""
                (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
            k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
-           k.short_link, k.picture::text as picture, k.follows, k.standing_id, k.standing_why, k.refresh, k.renews, k.is_distinct, k.trace, c.trace as trace_of_cycle,
+           k.short_link, k.picture::text as picture, k.tags::text as tags, k.follows, k.standing_id, k.standing_why, k.refresh, k.renews, k.is_distinct, k.trace, c.trace as trace_of_cycle,
            (select held_for[1] from content as a
             where a.content_id = coalesce(k.standing_id, k.content_id) and a.taken_down_at is not null) as taken_down,
            (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
@@ -190,6 +190,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
     setbacks = json.loads(row["setbacks"])
     stored = {name: row[name] for name in _FACTS}
     stored["channels"] = tuple(row["channels"])
+    stored["tags"] = tuple(json.loads(row["tags"]))
     stored["picture"] = None if row["picture"] is None else Picture.model_validate_json(row["picture"])
     stored["setbacks"] = {Stage(stage): StageFailure(**setback) for stage, setback in setbacks.items()}
     stored["posts"] = tuple(PostResult(**post) for post in json.loads(row["posts"]))
@@ -257,6 +258,7 @@ _KeywordColumns: TypeAlias = tuple[
     str | None,
     str | None,
     str | None,
+    str,
 ]
 
 
@@ -293,4 +295,5 @@ def _columns(row: KeywordRow) -> _KeywordColumns:
         stored_trace(row.trace),
         facts.short_link,
         None if facts.picture is None else facts.picture.model_dump_json(),
+        json.dumps(facts.tags),
     )

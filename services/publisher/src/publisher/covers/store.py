@@ -1,5 +1,7 @@
 """Drawn covers in the publisher's database: each statement beside the function that runs it."""
 
+from asyncpg import Record
+
 from chassis import Connection
 from publisher.covers.cover import Cover, Format
 from publisher.domain import BrandSlug, PageSlug
@@ -9,7 +11,7 @@ async def cover(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Cov
     """The current cover of a page; None if there is no such page."""
     row = await connection.fetchrow(
         """
-        select content_id, title, name, logos.digest as logo, settings ->> 'accent' as accent
+        select content_id, title, name, logos.digest as logo, settings ->> 'accent' as accent, figure
         from pages join sites using (brand_slug) left join logos using (brand_slug) left join site_settings using (brand_slug)
         where brand_slug = $1 and slug = $2 and taken_down_at is null
         """,
@@ -18,7 +20,13 @@ async def cover(connection: Connection, brand: BrandSlug, slug: PageSlug) -> Cov
     )
     if row is None:
         return None
-    return Cover.of(row["content_id"], row["title"], row["name"], brand, row["logo"], row["accent"])
+    return cover_of_row(brand, row)
+
+
+def cover_of_row(brand: BrandSlug, row: Record) -> Cover:
+    """The cover of a page's row with the name, logo and accent of its site."""
+    drawn = {name: row[name] for name in ("logo", "accent", "figure")}
+    return Cover.of(row["content_id"], row["title"], row["name"], brand, **drawn)
 
 
 async def picture(

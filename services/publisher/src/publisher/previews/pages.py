@@ -89,4 +89,5 @@ class PreviewPages:
             body_html=markup.html,
             sections=markup.sections,
             cited=markup.cited,
+            figure=markup.figure,
         )

@@ -96,6 +96,8 @@ class SiteChange(BaseModel):
     author: AuthorChange | None = None
     address: Annotated[str, Field(max_length=300), AfterValidator(_address)] | None = None
     """The site's own origin, `https://blog.example.org`; it has to lead to the publisher."""
+    canonical_source: bool | None = None
+    """Whether an article that quotes a single source names that source's address as canonical, so that search engines prefer it."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
@@ -114,6 +116,7 @@ class SiteView(View):
     tags: tuple[str, ...]
     author: Author | None
     address: str | None
+    canonical_source: bool
 
 
 def site_settings_routes(

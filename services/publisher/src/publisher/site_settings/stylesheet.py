@@ -7,9 +7,9 @@ from typing import Final
 from publisher.colours import BLACK, RGB, WHITE, contrast, mixed, parse
 from publisher.domain import SiteSettings, Typefaces
 
-_BY_DAY: Final[RGB] = (0xFC, 0xFB, 0xF8)
-_BY_NIGHT: Final[RGB] = (0x17, 0x18, 0x1A)
-"""Background of dark pages, as in the stylesheet."""
+_BY_DAY: Final[RGB] = (0xF3, 0xF0, 0xE9)
+_BY_NIGHT: Final[RGB] = (0x20, 0x22, 0x25)
+"""Background of tags and notes on dark pages, as in the stylesheet: text that is readable there is readable on the page."""
 _READABLE: Final = 4.5
 """Least contrast of text (WCAG 2.2, 1.4.3)."""
 _TYPEFACES: Final = {

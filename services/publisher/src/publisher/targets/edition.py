@@ -129,8 +129,8 @@ def digest_of(parts: Sequence[object]) -> str:
 
 def _with_sources(article: Article, body: Markup) -> Markup:
     parts = [body]
-    if article.label:
-        parts.append(Markup("<p><em>{}</em></p>").format(article.label))
+    if note := article.note:
+        parts.append(Markup("<p><em>{}</em></p>").format(note))
     if article.sources:
         parts.append(
             Markup("<h2>Sources</h2>\n<ol>\n{}</ol>").format(

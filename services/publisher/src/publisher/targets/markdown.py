@@ -27,8 +27,8 @@ def _parser() -> MarkdownIt:
 def markdown_of(article: Article) -> str:
     """The body, the note on how it was made, and the sources."""
     parts = [rewrite_markdown(article.body_markdown)]
-    if article.label:
-        parts.append(f"*{_escaped(article.label)}*")
+    if note := article.note:
+        parts.append(f"*{_escaped(note)}*")
     if article.sources:
         items = sorted(article.sources, key=lambda source: source.n)
         parts.append("## Sources")

@@ -32,8 +32,9 @@ class CoverPictures:
             article.title,
             article.brand.name,
             brand,
-            logo.digest if logo else None,
-            accent,
+            logo=logo.digest if logo else None,
+            accent=accent,
+            figure=location.cover.figure if location and location.cover else None,
         )
         return CoverPicture(
             name=f"cover-{cover.digest}",

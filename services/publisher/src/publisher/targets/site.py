@@ -167,6 +167,7 @@ class BuiltInSite:
             if location.cover is None
             else picture_of(self._urls, location.brand, location.slug, location.cover),
             short_link=short_link if payload.canonical_url is None else None,
+            tags=location.tags,
         )
         tx.send(published, caused_by=each.command)
         each.context.log.info("article_published", content_id=str(payload.content_id), url=url)

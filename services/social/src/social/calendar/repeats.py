@@ -93,7 +93,7 @@ def variant(
     """The text of the `number`th repetition, with an opening that earlier texts do not have, if there is one."""
     rules = CHANNELS[channel]
     found: list[ChannelText] = []
-    for turn in range(1 + len(material.story.points)):
+    for turn in range(max(1, len(material.story.hooks))):
         text = said(rules.with_style(opening=rules.network.opening + number + turn), material, wishes)
         if isinstance(text, PostRefusal) or text.text not in used:
             return text

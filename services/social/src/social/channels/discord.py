@@ -16,6 +16,7 @@ from receipts import Part, Step, StepInHand
 from receipts.answers import expect, refuse_by_status
 from social import counting
 from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
+from social.channels.lines import LineKind, lines_of
 from social.channels.uploads import bytes_of, picture_of, unseen
 
 _SECONDS: Final = 18.0
@@ -32,12 +33,29 @@ def escaped(text: str) -> str:
     return _MARKS.sub(lambda found: found["address"] or f"\\{found[0]}", text)
 
 
+_MARKUP: Final = {
+    LineKind.HEADLINE: "**{}**",
+    LineKind.QUOTATION: "> {}",
+    LineKind.ITEM: "- {}",
+    LineKind.TEXT: "{}",
+}
+
+
+def formatted(text: str, title: str = "") -> str:
+    """The text with our own Markdown, and that of the text escaped."""
+    return "\n".join(_MARKUP[kind].format(escaped(line)) for kind, line in lines_of(text, title))
+
+
 def _units(text: str) -> int:
-    return counting.utf16_units(escaped(text))
+    return counting.utf16_units(formatted(text))
 
 
 def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
-    return {"content": escaped(post.text), "picture": picture_of(post)}
+    content = formatted(post.text, post.title)
+    # The marks of the headline are not counted before: it is known here alone.
+    if any(counting.utf16_units(content) > limit.maximum for limit in DISCORD.limits):
+        content = formatted(post.text)
+    return {"content": content, "picture": picture_of(post)}
 
 
 def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:

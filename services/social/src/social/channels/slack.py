@@ -3,10 +3,11 @@
 Slack answers `ok` without an id, and a webhook cannot read messages: a message without an answer is in doubt.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from http import HTTPStatus
+from itertools import groupby
 from typing import Any, Final
 
 import regex
@@ -17,6 +18,7 @@ from receipts.answers import Errors, expect, refuse_by_status, refuse_by_words
 from social import counting
 from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
 from social.channels.fetched import wait_for_publisher
+from social.channels.lines import LineKind, lines_of
 
 _SECONDS: Final = 18.0
 _MOST_ALT: Final = 2000
@@ -30,9 +32,7 @@ def escaped(text: str) -> str:
 
 def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     first = next(iter(post.pictures), None)
-    blocks: list[dict[str, Any]] = [
-        {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": _elements(post)}]}
-    ]
+    blocks: list[dict[str, Any]] = [{"type": "rich_text", "elements": list(_elements(post))}]
     picture = None
     if first is not None:
         alt = (first.alt or post.title)[:_MOST_ALT]
@@ -41,22 +41,43 @@ def prepare(post: ComposedPost, now: datetime) -> Mapping[str, Any]:
     return {"text": escaped(post.text), "blocks": blocks, "picture": picture}
 
 
-def _elements(post: ComposedPost) -> list[dict[str, Any]]:
-    """Rich text elements for texts and links, so that a text contains no markup and no mentions."""
-    headline = post.title if post.text.startswith(f"{post.title}\n") else ""
-    elements: list[dict[str, Any]] = []
-    if headline:
-        elements.append({"type": "text", "text": headline, "style": {"bold": True}})
-    rest, end = post.text[len(headline) :], 0
-    for found in _LINK.finditer(rest):
-        elements += _plain(rest[end : found.start()])
-        elements.append({"type": "link", "url": found[0]})
+def _elements(post: ComposedPost) -> Iterator[dict[str, Any]]:
+    """Rich text elements, so that a text contains no markup and no mentions: quotations, lists, and sections between them."""
+    lines = lines_of(post.text, post.title)
+    for kind, group in groupby(lines, key=lambda each: _ELEMENTS.get(each[0], "rich_text_section")):
+        if kind == "rich_text_list":
+            items = [{"type": "rich_text_section", "elements": list(_linked(line))} for _, line in group]
+            yield {"type": kind, "style": "bullet", "elements": items}
+        else:
+            # A section has a text; a blank line between two other elements is one, too.
+            yield {"type": kind, "elements": list(_texts(group)) or list(_plain("\n"))}
+
+
+_ELEMENTS: Final = {LineKind.QUOTATION: "rich_text_quote", LineKind.ITEM: "rich_text_list"}
+
+
+def _texts(lines: Iterable[tuple[LineKind, str]]) -> Iterator[dict[str, Any]]:
+    for number, (kind, line) in enumerate(lines):
+        if number:
+            yield from _plain("\n")
+        if kind is LineKind.HEADLINE:
+            yield {"type": "text", "text": line, "style": {"bold": True}}
+        else:
+            yield from _linked(line)
+
+
+def _linked(text: str) -> Iterator[dict[str, Any]]:
+    end = 0
+    for found in _LINK.finditer(text):
+        yield from _plain(text[end : found.start()])
+        yield {"type": "link", "url": found[0]}
         end = found.end()
-    return elements + _plain(rest[end:])
+    yield from _plain(text[end:])
 
 
-def _plain(text: str) -> list[dict[str, Any]]:
-    return [{"type": "text", "text": text}] if text else []
+def _plain(text: str) -> Iterator[dict[str, Any]]:
+    if text:
+        yield {"type": "text", "text": text}
 
 
 def steps(prepared: Mapping[str, Any], pictures: PictureSource) -> Sequence[Step]:

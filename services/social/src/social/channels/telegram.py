@@ -18,6 +18,7 @@ from receipts import AccountResponse, NotSent, Part, Refused, Step, StepInHand
 from receipts.answers import Errors, expect, quote_answer, refuse_by_status, refuse_by_words
 from social import counting
 from social.channels.channel import Channel, ChannelSender, ComposedPost, PictureSource
+from social.channels.lines import BULLET, LineKind, lines_of
 from social.channels.uploads import bytes_of, unseen
 
 _SECONDS: Final = 18.0
@@ -75,13 +76,19 @@ def _address(message: Mapping[str, Any]) -> str:
     return f"https://t.me/{place}/{message['message_id']}"
 
 
+_MARKUP: Final = {
+    LineKind.HEADLINE: "<b>{}</b>",
+    LineKind.QUOTATION: "<blockquote>{}</blockquote>",
+    LineKind.ITEM: f"{BULLET}{{}}",
+    LineKind.TEXT: "{}",
+}
+
+
 def _marked_up(post: ComposedPost) -> str:
-    """The text as HTML, with a leading headline in bold."""
-    text = html.escape(post.text, quote=False)
-    headline = html.escape(post.title, quote=False)
-    if headline and text.startswith(f"{headline}\n"):
-        return f"<b>{headline}</b>{text.removeprefix(headline)}"
-    return text
+    """The text as HTML: https://core.telegram.org/bots/api#html-style."""
+    return "\n".join(
+        _MARKUP[kind].format(html.escape(line, quote=False)) for kind, line in lines_of(post.text, post.title)
+    )
 
 
 # -- what Telegram says ------------------------------------------------------------------------------------------------

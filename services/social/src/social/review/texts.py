@@ -3,8 +3,8 @@
 from chassis.http.problem_codes import RefusalError
 from social import problem_codes as codes
 from social.channels import CHANNELS
+from social.composing import TextCount
 from social.cutting import clean_line
-from social.domain import TextCount
 
 
 def fit(channel: str, text: str) -> str:

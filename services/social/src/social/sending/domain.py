@@ -12,19 +12,11 @@ import regex
 
 from envelope.brand.payloads import SocialCreate
 from social.channels import CHANNELS, Channel, ChannelSender, ComposedPost, Facet, Placement, PostPicture
+from social.composing import LinkTooLongError, NothingToSayError, compose
 from social.counting import utf8_bytes
 from social.cutting import hashtag
-from social.domain import (
-    BrandSlug,
-    LinkTooLongError,
-    PostId,
-    PostRefusal,
-    Story,
-    compose,
-    is_web_address,
-    post_id,
-    story_of,
-)
+from social.domain import BrandSlug, PostId, PostRefusal, is_web_address, post_id, story_of
+from social.story import Story
 
 EVERYTHING: Final = "everything"
 _LINK = regex.compile(r"https?://[^\s<>\"]+[^\s<>\".,;:!?)\]}'’”]")  # noqa: RUF001
@@ -314,6 +306,12 @@ def said(channel: Channel, material: PostMaterial, rules: ChannelRules) -> Chann
         return PostRefusal(
             "link_too_long",
             f"the article's address alone is longer than {channel.network.title} allows a post to be",
+        )
+    except NothingToSayError as problem:
+        return PostRefusal(
+            problem.reason,
+            f"no sentence of the article stands alone and fits {channel.network.title}: a post would only repeat the title;"
+            " edit its key points",
         )
     return ChannelText(draft.text, tuple(tag for tag in tags[:most] if tag in draft.text), placement)
 

@@ -123,6 +123,10 @@ class ContentDelete(Payload):
     content_id: UUID
 
 
+Tag = Annotated[str, StringConstraints(min_length=1, max_length=60), WITHOUT_NUL]
+"""A tag of a brand, as its site shows it."""
+
+
 class Picture(Payload):
     """A public picture of an article; `alt` describes it for people who cannot see it; width and height in pixels.
 
@@ -142,7 +146,8 @@ class Picture(Payload):
 class ContentPublished(Payload):
     """The article is public at `published_url`, in its state `as_of`. Of several messages, the latest state holds.
 
-    `short_link` leads there too and counts visits; it is absent where the address is not public.
+    `short_link` leads there too and counts visits; it is absent where the address is not public. `tags` are the brand's, those
+    that the page shows.
     """
 
     brand_slug: BrandSlug
@@ -152,6 +157,7 @@ class ContentPublished(Payload):
     target: Name | None = None
     picture: Picture | None = None
     short_link: HttpUrl | None = None
+    tags: tuple[Tag, ...] = Field(default=(), max_length=20)
 
 
 class ContentPublishFailed(Payload):
@@ -164,8 +170,20 @@ class ContentPublishFailed(Payload):
     detail: Detail = ""
 
 
+class QuotedSource(Payload):
+    """A source from which posts quote."""
+
+    title: Annotated[str, StringConstraints(min_length=1, max_length=500), WITHOUT_NUL]
+    author: Annotated[str, StringConstraints(min_length=1, max_length=200), WITHOUT_NUL] | None = None
+    licence: Annotated[str, StringConstraints(min_length=1, max_length=200), WITHOUT_NUL] | None = None
+
+
 class ArticleContext(Payload):
-    """The parts of an article that its posts need."""
+    """The parts of an article that its posts need.
+
+    Of an article that quotes, `origins` has a number for the opening and for each key point: that of its source in `sources`, from 1,
+    or 0 for words that no source has.
+    """
 
     title: Annotated[str, StringConstraints(min_length=1, max_length=500), WITHOUT_NUL]
     keyword: Keyword
@@ -173,6 +191,12 @@ class ArticleContext(Payload):
     key_points: tuple[Annotated[str, StringConstraints(max_length=2000), WITHOUT_NUL], ...] = Field(
         default=(), max_length=20
     )
+    opening: Annotated[str, StringConstraints(max_length=2000), WITHOUT_NUL] = ""
+    headings: tuple[Annotated[str, StringConstraints(max_length=300), WITHOUT_NUL], ...] = Field(
+        default=(), max_length=20
+    )
+    sources: tuple[QuotedSource, ...] = Field(default=(), max_length=20)
+    origins: tuple[Annotated[int, Field(ge=0)], ...] = Field(default=(), max_length=21)
 
 
 class KnownPost(Payload):
@@ -201,6 +225,7 @@ class SocialCreate(Payload):
     picture: Picture | None = None
     language: Annotated[str, StringConstraints(min_length=1, max_length=35), WITHOUT_NUL] | None = None
     short_link: HttpUrl | None = None
+    tags: tuple[Tag, ...] = Field(default=(), max_length=20)
     known_posts: tuple[KnownPost, ...] = Field(default=(), max_length=20)
     asked_since: AwareDatetime | None = None
 

@@ -3,7 +3,7 @@
 from typing import Final
 
 from integrations.account import Account
-from integrations.networks.network import READ, Network, TextLimit
+from integrations.networks.network import Network, TextLimit
 
 DISCORD_ACCOUNT: Final = Account(kind="discord", secret="url", api="https://discord.com")
 DISCORD: Final = Network(
@@ -14,10 +14,10 @@ DISCORD: Final = Network(
     limits_source="https://discord.com/developers/docs/resources/webhook#execute-webhook",
     note="Counted as sent to the API, where Markdown carries a backslash.",
     headline=True,
-    points=4,
+    points=3,
     hashtags=0,
     opening=2,
-    invitation=READ,
+    invites=True,
     errors={
         "needs_reconnecting": "the webhook was deleted, or its address has changed: make one in the channel's settings, and connect it",
         "forbidden": "Discord does not let this webhook post there",

@@ -4,7 +4,7 @@ from typing import Final
 
 from integrations.account import Account, OAuthLogin
 from integrations.networks.meta import ERRORS
-from integrations.networks.network import READ, Network, TextLimit
+from integrations.networks.network import Network, TextLimit
 
 INSTAGRAM_ACCOUNT: Final = Account(
     kind="instagram",
@@ -25,10 +25,10 @@ INSTAGRAM: Final = Network(
     limits=(TextLimit("characters", 2200),),
     limits_source="https://developers.facebook.com/docs/instagram-platform/content-publishing",
     note="Links in captions cannot be clicked, and a post needs a picture.",
-    points=4,
-    hashtags=3,
-    opening=3,
-    invitation=READ,
+    points=3,
+    bulleted=False,
+    hashtags=5,
+    invites=True,
     needs_picture=True,
     errors=ERRORS,
     review="of the app, for others' accounts",

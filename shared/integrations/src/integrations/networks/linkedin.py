@@ -3,7 +3,7 @@
 from typing import Final
 
 from integrations.account import Account, OAuthLogin
-from integrations.networks.network import READ, Network, TextLimit
+from integrations.networks.network import Network, TextLimit
 
 LINKEDIN_ACCOUNT: Final = Account(
     kind="linkedin",
@@ -23,11 +23,11 @@ LINKEDIN: Final = Network(
     limits=(TextLimit("characters", 3000),),
     limits_source="https://learn.microsoft.com/linkedin/marketing/community-management/shares/posts-api",
     note="Counted as sent to the API, where reserved characters carry a backslash.",
-    headline=True,
-    points=5,
-    hashtags=2,
-    opening=3,
-    invitation=READ,
+    points=2,
+    bulleted=False,
+    hashtags=3,
+    headings=4,
+    invites=True,
     placements=("in_text", "first_comment", "none"),
     errors={
         "needs_reconnecting": "LinkedIn's token has expired (they live 60 days) or was taken back: connect the account again",

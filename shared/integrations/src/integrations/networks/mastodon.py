@@ -13,9 +13,9 @@ MASTODON: Final = Network(
     limits=(TextLimit("characters", 500),),
     limits_source="https://docs.joinmastodon.org/user/posting/#text",
     note="Links count 23. A server may allow more than 500.",
-    points=2,
-    hashtags=2,
-    opening=2,
+    points=1,
+    bulleted=False,
+    hashtags=3,
     has_metrics=True,
     errors={
         "needs_reconnecting": "the token has expired or was withdrawn: connect the account again",

@@ -35,17 +35,19 @@ class Network:
     headline: bool = False
     """Whether the title precedes the text."""
     points: int
-    """The most key points in a text."""
+    """The most further sentences in a text."""
     bulleted: bool = True
     """Whether the points are a list."""
     hashtags: int
     """The most hashtags in a text."""
+    headings: int = 0
+    """The most headings of the article in a text."""
     opening: int = 0
-    """The first sentence: 0 for the description, 1 for the first key point, and so on, modulo their number. So networks begin
+    """The first sentence: 0 for the one that most makes readers look, and so on, modulo their number. So networks begin
     differently.
     """
-    invitation: str = ""
-    """Precedes the link."""
+    invites: bool = False
+    """Whether "Read the article:" precedes the link."""
     drafted: bool = True
     """Whether pages show a draft to copy."""
     placements: tuple[Placement, ...] = ("in_text", "none")

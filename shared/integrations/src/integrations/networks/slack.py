@@ -3,7 +3,7 @@
 from typing import Final
 
 from integrations.account import Account
-from integrations.networks.network import READ, Network, TextLimit
+from integrations.networks.network import Network, TextLimit
 
 SLACK_ACCOUNT: Final = Account(kind="slack", secret="url")
 SLACK: Final = Network(
@@ -13,10 +13,12 @@ SLACK: Final = Network(
     limits=(TextLimit("characters", 3000),),
     limits_source="https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks",
     headline=True,
-    points=4,
+    points=1,
+    bulleted=False,
     hashtags=0,
-    opening=1,
-    invitation=READ,
+    headings=4,
+    opening=2,
+    invites=True,
     drafted=False,
     errors={
         "needs_reconnecting": "the webhook was taken back, or its channel is archived or gone: make a new one, and connect it",

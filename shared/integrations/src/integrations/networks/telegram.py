@@ -3,7 +3,7 @@
 from typing import Final
 
 from integrations.account import Account
-from integrations.networks.network import READ, Network, TextLimit
+from integrations.networks.network import Network, TextLimit
 
 TELEGRAM_ACCOUNT: Final = Account(kind="telegram", secret="token", api="https://api.telegram.org")
 TELEGRAM: Final = Network(
@@ -13,9 +13,11 @@ TELEGRAM: Final = Network(
     limits=(TextLimit("characters", 4096),),
     limits_source="https://core.telegram.org/bots/api#sendmessage",
     headline=True,
-    points=5,
+    points=3,
     hashtags=2,
-    invitation=READ,
+    headings=4,
+    opening=1,
+    invites=True,
     errors={
         "needs_reconnecting": "the bot's token is good for nothing any more: get a new one from @BotFather, and connect the account again",
         "no_chat": "the channel was not found: look at its name, and whether the bot is an administrator there",

@@ -16,6 +16,11 @@ from fakes.serving.fake import AcceptedItem, Fake, route
 _MOST: Final = 2000
 _MOST_EMBEDS: Final = 10
 _MARKED: Final = re.compile(r"\\([^a-zA-Z0-9\s])")
+_LINES: Final = (
+    (re.compile(r"^\*\*(.*)\*\*$", re.MULTILINE), r"\1"),
+    (re.compile(r"^> ", re.MULTILINE), ""),
+    (re.compile(r"^- ", re.MULTILINE), "• "),
+)
 """What a backslash keeps from being Markdown."""
 _MENTION: Final = re.compile(r"@everyone|@here|<@&?\d+>")
 
@@ -74,7 +79,7 @@ class FakeDiscord(Fake):
         made = AcceptedItem(
             str(next(self._ids)),
             self.webhook,
-            _MARKED.sub(r"\1", content),
+            _seen(content),
             more={
                 "pings": _MENTION.findall(content) if allowed.get("parse") else [],
                 "content": content,
@@ -121,6 +126,13 @@ class FakeDiscord(Fake):
 
     def unknown(self, request: Request) -> Reply:
         return as_json({"message": "404: Not Found", "code": 0}, 404)
+
+
+def _seen(content: str) -> str:
+    """As readers see it: bold and quoted lines without their marks, items behind bullets."""
+    for mark, shown in _LINES:
+        content = mark.sub(shown, content)
+    return _MARKED.sub(r"\1", content)
 
 
 def _described(data: dict[str, Any], files: list[Part]) -> list[str]:

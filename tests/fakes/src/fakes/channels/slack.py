@@ -79,8 +79,17 @@ def _is_valid(block: dict[str, Any]) -> bool:
             return 0 < len(text) <= _MOST_SECTION
         case {"type": "image", "image_url": str(), "alt_text": str(alt)}:
             return bool(alt)
-        case {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": [*elements]}]}:
-            return bool(elements) and all(each.get("type") in {"text", "link"} for each in elements)
+        case {"type": "rich_text", "elements": [*elements]}:
+            return bool(elements) and all(map(_is_element, elements))
+    return False
+
+
+def _is_element(element: dict[str, Any]) -> bool:
+    match element:
+        case {"type": "rich_text_list", "style": "bullet" | "ordered", "elements": [*items]}:
+            return bool(items) and all(map(_is_element, items))
+        case {"type": "rich_text_section" | "rich_text_quote", "elements": [*parts]}:
+            return bool(parts) and all(part.get("text") or part.get("url") for part in parts)
     return False
 
 
@@ -88,8 +97,14 @@ def _rich(block: dict[str, Any]) -> str:
     """Nothing in it is markup."""
     if block["type"] != "rich_text":
         return ""
-    elements = block["elements"][0]["elements"]
-    return "".join(each["text"] if each["type"] == "text" else each["url"] for each in elements)
+    return "\n".join(map(_text, block["elements"]))
+
+
+def _text(element: dict[str, Any]) -> str:
+    """Each item of a list has a line of its own."""
+    if element["type"] == "rich_text_list":
+        return "\n".join(map(_text, element["elements"]))
+    return "".join(each["text"] if each["type"] == "text" else each["url"] for each in element["elements"])
 
 
 def _seen(text: str) -> str:

@@ -1,6 +1,7 @@
 """Pages that are open to everybody: addresses, headers that keep browsers safe, stylesheet and icon. `rendering` takes `chassis[pages]`."""
 
 import hashlib
+import re
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
@@ -60,6 +61,8 @@ SECURITY_HEADERS = {
 }
 
 _SHARED: Final = "look.css"
+_COMMENT: Final = re.compile(r"/\*.*?\*/", re.DOTALL)
+_SPACE: Final = re.compile(r" ?([{};]) ?")
 """The part of every stylesheet that all pages of ours have in common."""
 _ICON: Final = "favicon.svg"
 _FOR_EVER: Final = "public, max-age=31536000, immutable"
@@ -80,7 +83,7 @@ class Assets:
     def texts(self) -> dict[str, str]:
         """By name, as they are served."""
         style = _read("chassis.http.public", _SHARED) + "\n" + _read(self._package, self.stylesheet)
-        return {self.stylesheet: style, _ICON: _read(self._package, _ICON)}
+        return {self.stylesheet: _short(style), _ICON: _read(self._package, _ICON)}
 
     def version(self, name: str) -> str:
         """Changes with the text, so that browsers may keep each version for ever."""
@@ -98,6 +101,11 @@ class Assets:
             media_type="image/svg+xml" if name == _ICON else "text/css; charset=utf-8",
             cache_control=_FOR_EVER if current else self._otherwise,
         )
+
+
+def _short(style: str) -> str:
+    """A stylesheet without comments and indentation."""
+    return _SPACE.sub(r"\1", " ".join(_COMMENT.sub("", style).split()))
 
 
 def _read(package: str, name: str) -> str:

@@ -1,0 +1,74 @@
+"""The texts of an article from which its posts are written. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Self
+
+from social.statements import Statement, by_interest, statements_of
+
+
+@dataclass(frozen=True, slots=True)
+class StorySource:
+    """A source from which the article quotes."""
+
+    title: str
+    author: str | None = None
+    licence: str | None = None
+
+
+@dataclass(frozen=True)
+class Story:
+    """The cleaned texts of an article for posts; `tags` have their #, the most specific first."""
+
+    title: str
+    keyword: str
+    description: str
+    points: tuple[str, ...]
+    tags: tuple[str, ...]
+    link: str | None
+    opening: str = ""
+    """The article's first paragraph."""
+    headings: tuple[str, ...] = ()
+    sources: tuple[StorySource, ...] = ()
+    """Empty if the article does not quote."""
+    origins: tuple[int, ...] = ()
+    """The number in `sources`, from 1, of the opening and of each point; 0: none."""
+    language: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def of_json(cls, stored: Mapping[str, Any]) -> Self:
+        return cls(
+            title=stored["title"],
+            keyword=stored["keyword"],
+            description=stored["description"],
+            points=tuple(stored["points"]),
+            tags=tuple(stored["tags"]),
+            link=stored["link"],
+            opening=stored.get("opening", ""),
+            headings=tuple(stored.get("headings", ())),
+            sources=tuple(StorySource(**each) for each in stored.get("sources", ())),
+            origins=tuple(stored.get("origins", ())),
+            language=stored.get("language"),
+        )
+
+    # The same for every channel, and slow to compute.
+
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """What posts can say, in the order of the article.
+
+        A description is in the article's own words only if the article is: that of a quoting one may be cut.
+        """
+        texts = (self.opening, *self.points)
+        given = list(zip(texts, self.origins or [0] * len(texts), strict=False))
+        described = (self.description, 0)
+        return statements_of(given if self.sources else [described, *given]) or statements_of([described])
+
+    @cached_property
+    def hooks(self) -> tuple[Statement, ...]:
+        """The statements, the one that makes readers look first."""
+        return by_interest(self.statements, self.keyword)
