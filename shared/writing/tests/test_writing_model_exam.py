@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from writing.model.claims.checking import Evidence
+from writing.model.claims.comparison import Evidence
 from writing.model.exam.bank import EACH, ExamSentence, choose_sentences, load_bank
 from writing.model.exam.grading import grade
 from writing.model.exam.questions import A_QUESTION, exam_questions, exam_size

@@ -9,7 +9,8 @@ import pytest
 from documents.instructions import find_instruction
 from writing import ArticleSource, SourcePassage
 from writing.model.answers import DraftSentence
-from writing.model.claims.checking import Evidence, check
+from writing.model.claims.checking import check
+from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import normal, stem, tokens_of
 from writing.model.copying import SourceRuns
 from writing.model.drafting import (

@@ -13,7 +13,8 @@ from writing.model.claims.paraphrases import problems
 
 from writing import ArticleSource, SourcePassage
 from writing.model.answers import DraftSentence
-from writing.model.claims.checking import Evidence, check
+from writing.model.claims.checking import check
+from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import WordKind, tokens_of
 from writing.model.drafting import (
     RejectedSentence,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from writing.model.claims.checking import Evidence, check
+from writing.model.claims.checking import check
+from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import stem
 
 LIES: list[dict[str, Any]] = json.loads(

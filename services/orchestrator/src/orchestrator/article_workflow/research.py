@@ -48,7 +48,7 @@ class _Source(BaseModel):
     path: str | None = None
     licence: str | None = None
     published_on: date | None = None
-    author: Text | None = None
+    author: str | None = None
     quotable: bool = True
     passages: tuple[_Passage, ...]
     # An older research service sends none of these.

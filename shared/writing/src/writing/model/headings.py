@@ -4,7 +4,8 @@ import re
 from collections.abc import Collection, Sequence
 from typing import Final
 
-from writing.model.claims.checking import Evidence, check
+from writing.model.claims.checking import check
+from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import FRAMES, NEGATIONS, Token, WordKind, normal, tokens_of
 from writing.model.drafting import is_clean
 from writing.quality.measures import heading_problem

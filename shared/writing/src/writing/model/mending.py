@@ -128,7 +128,7 @@ class _NearestStatement:
 
     @classmethod
     def of(cls, passages: Iterable[Evidence]) -> "_NearestStatement":
-        return cls(tuple((said, _keys(said)) for each in passages for said in each.stated()))
+        return cls(tuple((said, _keys(said)) for each in passages for said in each.sentences()))
 
     def filled(self, verdict: Verdict) -> Verdict:
         """Returns a rejected sentence with the statement that shares most words with it, if it has none yet."""

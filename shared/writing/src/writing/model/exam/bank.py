@@ -9,7 +9,7 @@ from importlib.resources.abc import Traversable
 from itertools import chain, islice, zip_longest
 from typing import Any, Final, TypeVar
 
-from writing.model.claims.checking import Evidence
+from writing.model.claims.comparison import Evidence
 
 EACH: Final = 100
 """True sentences of an exam, and lies. With so many, one sentence is one percent."""

@@ -32,8 +32,9 @@ from faults.workers.posting import JOURNAL, PAUSE_SECONDS
 from messaging import QueuePolicy
 from messaging.flow.settlement import LONGEST_WAIT
 from social.channels import CHANNELS, PostPicture
-from social.domain import PostRefusal, Story, post_id
+from social.domain import PostRefusal, post_id
 from social.sending.domain import ChannelRules, PostMaterial, said
+from social.story import Story
 
 FAILED: Final = "calls failed"
 AWAY: Final = "channels away"
