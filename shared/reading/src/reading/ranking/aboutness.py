@@ -37,7 +37,6 @@ _INDEXED: Final = 0.82
 _ENTRY_DISCOUNT: Final = 0.95
 _LEAST_OF_ENTRIES: Final = 0.90
 _PART_DISCOUNT: Final = 0.93
-_LIGHT_DISCOUNT: Final = 0.12
 _MIN_SCORE: Final = 0.45
 _SURELY_ABOUT: Final = 0.8
 _READ: Final = 30_000
@@ -57,9 +56,10 @@ _LIGHT: Final = frozenset(
     stems_of(
         "using use introduction overview howto how to guide command commands function functions statement statements "
         "module modules option options section file files support basics tutorial reference directive directives "
-        "parameter variable setting settings feature features utility tool program daemon about"
+        "parameter variable setting settings feature features utility tool program daemon about manual basic"
     )
 )
+_ASKED: Final = frozenset(stems_of("how to use using best tips guide vs versus explained"))
 _GENERIC: Final = COMMON_STEMS | frozenset(
     stems_of(
         "example examples note notes introduction overview summary usage synopsis description details conclusion see also "
@@ -179,6 +179,7 @@ class SpineCandidate:
 
 def parse_keyword(text: str) -> Keyword:
     stems = telling_stems(bare_title(text))
+    stems = tuple(each for each in stems if each not in _ASKED) or stems
     return Keyword(text, stems, is_generic=_GENERIC.issuperset(stems))
 
 
@@ -296,8 +297,13 @@ def _named(wanted: Sequence[str], head: SectionHead, facts: CollectionFacts) -> 
     above = (*head.titles_above, *head.parent_titles)
     context = frozenset(each for text in above for each in telling_stems(text))
     best = _likeness(wanted, telling_stems(title), facts, context)
-    parts = (telling_stems(each) for each in _PARTS.split(title) if each)
-    return max(best, *(_PART_DISCOUNT * _likeness(wanted, each, facts) for each in parts), 0.0)
+    parts = [telling_stems(each) for each in _PARTS.split(title) if each.strip()]
+    for at, part in enumerate(parts if len(parts) > 1 else ()):
+        rest = {each for other in (*parts[:at], *parts[at + 1 :]) for each in other}
+        # "Postfix manual - postkick" is the page of postkick.
+        discount = 1.0 if rest <= _LIGHT | facts.product_words else _PART_DISCOUNT
+        best = max(best, discount * _likeness(wanted, part, facts))
+    return best
 
 
 def _titles(head: SectionHead) -> tuple[str, ...]:
@@ -316,17 +322,17 @@ def _likeness(
         return 0.0
     if keyword == other and sorted(wanted) == sorted(title):
         return 1.0 if [*wanted] == [*title] else 0.95
-    light = _LIGHT | facts.product_words
-    plain, plain_title = ([each for each in stems if each not in light] for stems in (wanted, title))
-    if plain and sorted(plain) == sorted(plain_title):
-        # "Archive options" asks for less than all of "Archives".
-        less = 0.0 if frozenset(wanted) - frozenset(plain) <= facts.product_words else _LIGHT_DISCOUNT
-        return (0.92 if plain == plain_title else 0.90) - less
+    # A light word of a title says little; in a keyword, "Archive options" asks for less than all of "Archives".
+    plain = [each for each in wanted if each not in facts.product_words] or [*wanted]
+    plain_title = [each for each in title if each not in _LIGHT | facts.product_words]
+    if sorted(plain) == sorted(plain_title):
+        return 0.92 if plain == plain_title else 0.90
     if keyword <= other:
         share = len(wanted) / max(len(wanted), len(title))
         return (0.5 if find_run(wanted, title) is not None else 0.4) + 0.4 * share
-    if other <= keyword and keyword - other <= context:
-        return 0.88 if 2 * len(title) >= len(wanted) else 0.70
+    other = frozenset(plain_title)
+    if other and other <= keyword and keyword - other <= context | facts.product_words:
+        return 0.88 if 2 * len(other) >= len(keyword) else 0.70
     return 0.0
 
 

@@ -61,11 +61,12 @@ def heading_of(title: str, *, is_entry: bool) -> str:
 
 
 def article_title(keyword: str, title: str, *, is_entry: bool) -> str:
-    """Returns the title of the page, or section, if it is the keyword; else the keyword."""
-    own = heading_of(title, is_entry=is_entry)
+    """Returns the title of the page, or section, if it is the keyword; else the keyword. Names of code keep their case."""
+    own = heading_of(title, is_entry=True) if is_entry else tidy(title)
     if telling_stems(own) == telling_stems(keyword) or own.casefold() == keyword.casefold():
         return cut(own, MAX_TITLE)
-    raised = keyword if not _PLAIN_WORDS.fullmatch(keyword) else keyword[:1].upper() + keyword[1:]
+    is_name = " " not in keyword and re.search(rf"(?<!\w){re.escape(keyword)}(?!\w)", title) is not None
+    raised = keyword if is_name or not _PLAIN_WORDS.fullmatch(keyword) else keyword[:1].upper() + keyword[1:]
     return cut(raised, MAX_TITLE)
 
 
