@@ -41,8 +41,10 @@ from reading.ranking.aboutness import (
 from writing.article import ArticleSource
 from writing.writer import InsufficientSourcesError
 
-NAMED_ABOUT: Final = 0.8
+NAMED_ABOUT: Final = 0.7
 """The least aboutness of a section whose page may be the spine in its stead."""
+
+PAGE_ABOUT: Final = 0.8
 
 
 async def read_documents(
@@ -147,7 +149,7 @@ class DocumentIndex:
             page = self._pages[str(each.key)]
             if each.about >= NAMED_ABOUT and each.section.words < MIN_SHOWN_WORDS <= page.words:
                 head = replace(each.head, kind=SectionKind.PAGE, title=page.title, titles_above=())
-                yield replace(each, head=head, section=page, about=NAMED_ABOUT)
+                yield replace(each, head=head, section=page, about=min(PAGE_ABOUT, each.about))
                 return
 
     def _stems_of(self, keyword: Keyword) -> set[str]:

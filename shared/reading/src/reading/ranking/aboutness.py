@@ -34,6 +34,9 @@ MAX_CANDIDATES: Final = 6
 """Spines to try, best first."""
 _ABBREVIATED: Final = 0.97
 _INDEXED: Final = 0.82
+_MOSTLY: Final = 0.7
+_OFTEN: Final = 3
+"""Occurrences of a word in a text on it."""
 _ENTRY_DISCOUNT: Final = 0.95
 _LEAST_OF_ENTRIES: Final = 0.90
 _PART_DISCOUNT: Final = 0.93
@@ -59,7 +62,12 @@ _LIGHT: Final = frozenset(
         "parameter variable setting settings feature features utility tool program daemon about manual basic"
     )
 )
-_ASKED: Final = frozenset(stems_of("how to use using best tips guide vs versus explained"))
+# How people ask, around what they ask about.
+_ASKED: Final = re.compile(
+    r"^(?:how to (?:use )?|how (?:do|does) |using |best |guide to |introduction to |what (?:is|are) )(?:an? |the )?"
+    r"|(?<=\w) (?:tips|guide|explained|tutorial|basics)$|^how (?=.* works?$)|(?<=\w) works$| (?:vs\.?|versus) ",
+    re.IGNORECASE,
+)
 _GENERIC: Final = COMMON_STEMS | frozenset(
     stems_of(
         "example examples note notes introduction overview summary usage synopsis description details conclusion see also "
@@ -159,6 +167,8 @@ class KeywordUse:
     """Occurrences of all stems side by side."""
     share: float
     """The share (0..1) of the stems that occur."""
+    fewest: int
+    """Occurrences of the stem that occurs least."""
     is_defined: bool
     """True if one of its first sentences says what the keyword is."""
     has_opening: bool
@@ -178,8 +188,8 @@ class SpineCandidate:
 
 
 def parse_keyword(text: str) -> Keyword:
-    stems = telling_stems(bare_title(text))
-    stems = tuple(each for each in stems if each not in _ASKED) or stems
+    bare = bare_title(text)
+    stems = telling_stems(_ASKED.sub(" ", bare)) or telling_stems(bare)
     return Keyword(text, stems, is_generic=_GENERIC.issuperset(stems))
 
 
@@ -200,6 +210,8 @@ def aboutness(
     best = _named(keyword.stems, head, facts)
     if best < _ABBREVIATED and (other := facts.other_form(keyword)):
         best = max(best, _ABBREVIATED * _named(telling_stems(other), head, facts))
+    if best < _MOSTLY and (use is None or use.fewest >= _OFTEN) and _names_most(keyword, head, facts):
+        best = _MOSTLY
     if best < _INDEXED and _is_indexed(keyword, head, use):
         best = _INDEXED
     return round(best, 4)
@@ -217,6 +229,7 @@ def keyword_use(keyword: Keyword, section: Section) -> KeywordUse:
         uses=len(places),
         phrases=sum(tuple(stems[at : at + size]) == keyword.stems for at in places),
         share=len({stems[at] for at in places}) / max(1, len(wanted)),
+        fewest=min((sum(stems[at] == each for at in places) for each in wanted), default=0),
         is_defined=any(is_definition(keyword.stems, text) for text in first),
         has_opening=any(_may_open(text) for text in first),
     )
@@ -334,6 +347,14 @@ def _likeness(
     if other and other <= keyword and keyword - other <= context | facts.product_words:
         return 0.88 if 2 * len(other) >= len(keyword) else 0.70
     return 0.0
+
+
+def _names_most(keyword: Keyword, head: SectionHead, facts: CollectionFacts) -> bool:
+    """Whether the title is more than half of the keyword, and nothing else: "Storing coffee" for storing coffee beans."""
+    light = _LIGHT | facts.product_words
+    title = frozenset(each for each in telling_stems(bare_title(head.title)) if each not in light)
+    wanted = frozenset(keyword.stems) - facts.product_words
+    return head.kind not in _ENTRIES and title <= wanted and 2 * len(title) > len(wanted)
 
 
 def _is_indexed(keyword: Keyword, head: SectionHead, use: KeywordUse | None) -> bool:
