@@ -70,6 +70,13 @@ def test_a_sound_article_keeps_all_bounds_and_its_figures_are_those_of_its_prose
     assert found["readability"].value == pytest.approx(45 / 6 + 100 * 3 / 45, abs=0.1)
 
 
+def test_the_title_of_a_quoted_page_may_have_the_keyword_alone() -> None:
+    article = body("The grounds steep in cold water. [1]")
+    assert measured(article)["opening"].problem is not None
+    assert measured(article, bounds=QUOTED)["opening"].problem is None
+    assert measured(article, bounds=QUOTED)["words"].least == 150
+
+
 SAME = "Grounds of one size give an even extraction in every cup that is brewed."
 
 

@@ -232,11 +232,9 @@ def _mixes_scripts(word: str) -> bool:
 
 def _readable(text: str) -> str:
     """Returns the text without invisible characters, with compatibility characters resolved and single spaces."""
-    if text.isascii() and text.isprintable():
-        return " ".join(text.split())
-    folded = unicodedata.normalize("NFKC", text)
-    seen = "".join(" " if each.isspace() else each for each in folded if each.isspace() or _shows(each))
-    return " ".join(seen.split())
+    folded = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    spaced = " ".join(folded.split())
+    return spaced if spaced.isprintable() else " ".join("".join(filter(_shows, spaced)).split())
 
 
 def _shows(character: str) -> bool:

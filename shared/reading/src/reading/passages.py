@@ -23,7 +23,6 @@ from documents.blocks import (
     Table,
 )
 from documents.sections import Section
-from reading import boilerplate
 from reading.cleaning import flags_of
 from reading.document import DocumentPassage
 from reading.ranking.definitions import NAME_LINE
@@ -60,6 +59,7 @@ class _Piece:
     text: str = ""
     heading: str | None = None
     linked: int = 0
+    flags: tuple[str, ...] = ()
 
 
 def passages_of(sections: Section) -> tuple[DocumentPassage, ...]:
@@ -70,8 +70,7 @@ def passages_of(sections: Section) -> tuple[DocumentPassage, ...]:
 def quality_of(sections: Section, link_lists: int = 0) -> float:
     """Return 1 for prose, less for a high share of links, and `LISTING_QUALITY` for pages that only enumerate.
 
-    Args:
-        link_lists: the characters of lists of links, which are no part of the sections.
+    `link_lists`: the characters of lists of links, which are no part of the sections.
     """
     text = [piece for piece in _pieces(sections) if piece.kind in _TEXT_KINDS]
     total = sum(len(piece.text) for piece in text) + link_lists
@@ -101,18 +100,17 @@ def _pieces(sections: Section) -> Iterator[_Piece]:
             yield from _of_block(block, heading, "paragraph")
 
 
-def _of_block(block: Block, heading: str | None, kind: _PieceKind) -> Iterator[_Piece]:
+def _of_block(block: Block, heading: str | None, kind: _PieceKind) -> Iterator[_Piece]:  # noqa: C901, PLR0912 - one for each kind
     match block:
-        case Paragraph(text, links):
-            yield _Piece(kind, text, heading, sum(link.end - link.start for link in links))
+        case Paragraph(text, links, flags):
+            yield _Piece(kind, text, heading, sum(link.end - link.start for link in links), flags)
         case Label(text):
             yield _Piece(kind, text, heading)
         case ItemList(items):
             if (lines := _lines_of_list(block)) is not None:
-                linked = sum(
-                    piece.linked for item in items for piece in _of_block(item.blocks[0], heading, kind)
-                )
-                yield _Piece("list", lines, heading, linked)
+                inside = [piece for item in items for piece in _of_block(item.blocks[0], heading, kind)]
+                flags = next((piece.flags for piece in inside if piece.flags), ())
+                yield _Piece("list", lines, heading, sum(piece.linked for piece in inside), flags)
                 return
             for item in items:
                 for inner in item.blocks:
@@ -148,20 +146,21 @@ def _lines_of_list(block: ItemList) -> str | None:
 def _passages(pieces: Iterator[_Piece], title: str) -> Iterator[DocumentPassage]:
     paragraphs: list[str] = []
     heading: str | None = None
+    before: tuple[str, ...] = ()
     for piece in pieces:
         introduced = _is_introduced(piece, paragraphs) and piece.heading == heading
         prose = introduced or _is_prose(piece) or _is_name_line(piece, title)
         # A suspect paragraph gets a passage of its own, so that its flag does not cover its neighbours.
-        suspect = prose and any(flags_of(text) for text in (piece.text, *paragraphs[-1:]))
+        suspect = prose and (piece.flags or before)
         full = sum(map(len, paragraphs)) >= PASSAGE_CHARACTERS and not introduced
         if paragraphs and (not prose or full or suspect or piece.heading != heading):
-            yield _passage(heading, paragraphs, title)
+            yield _passage(heading, paragraphs, title, before)
             paragraphs = []
         if prose:
-            heading = piece.heading
+            heading, before = piece.heading, piece.flags
             paragraphs.append(piece.text)
     if paragraphs:
-        yield _passage(heading, paragraphs, title)
+        yield _passage(heading, paragraphs, title, before)
 
 
 def _is_introduced(piece: _Piece, paragraphs: Sequence[str]) -> bool:
@@ -169,10 +168,13 @@ def _is_introduced(piece: _Piece, paragraphs: Sequence[str]) -> bool:
     return piece.kind in _STRUCTURES and bool(paragraphs) and paragraphs[-1].endswith(":")
 
 
-def _passage(heading: str | None, paragraphs: list[str], title: str) -> DocumentPassage:
+def _passage(
+    heading: str | None, paragraphs: list[str], title: str, flags: tuple[str, ...]
+) -> DocumentPassage:
     text = "\n\n".join(paragraphs)
     shown = heading[:MAX_HEADING] if heading and heading != title else None
-    return DocumentPassage(heading=shown, text=text, flags=flags_of(text))
+    # An instruction may begin in one paragraph and end in the next.
+    return DocumentPassage(heading=shown, text=text, flags=flags if len(paragraphs) == 1 else flags_of(text))
 
 
 def _is_prose(piece: _Piece) -> bool:
@@ -184,7 +186,6 @@ def _is_prose(piece: _Piece) -> bool:
         and len(piece.text.split()) >= MIN_WORDS
         and piece.linked * 2 < len(piece.text)
         and ends_sentence(piece.text)
-        and not boilerplate.is_notice(piece.text)
         and _reads_as_sentences(piece.text)
     )
 

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from documents.blocks import Block, Listing
+from documents.blocks import Block, Listing, Paragraph
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
+from reading.boilerplate import is_notice
 
 MAX_DEPTH: Final = 16
 """Sections within sections; a deeper one becomes the sibling of the deepest."""
@@ -196,6 +197,6 @@ def sections_of_flat(parts: Iterable[Heading | Block], title: str) -> Section:
     for part in parts:
         if isinstance(part, Heading):
             builder.open(part.text, part.level)
-        else:
+        elif not (isinstance(part, Paragraph) and is_notice(part.text)):
             builder.add(part)
     return builder.finish(title)

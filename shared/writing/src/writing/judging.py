@@ -7,6 +7,7 @@ from functools import partial
 from typing import TypeAlias
 from uuid import UUID
 
+from documents.source_minimum import sources_needed
 from writing.article import Article, ArticleSource, BrandWishes
 from writing.body import Body, prose_of
 from writing.computing import ComputeThread
@@ -89,11 +90,13 @@ async def judge_article(
 
     def judged(reading: _ParsedArticle) -> JudgedArticle:
         body, nearest = reading.body, reading.likeness.nearest
+        cited = [each for each in sources if each.n in article.cited]
+        needed = sources_needed(quotable=all(each.quotable for each in cited), min_sources=wishes.min_sources)
         figures = measure(
             article,
             keyword=keyword,
-            sources=count_independent([each for each in sources if each.n in article.cited]),
-            wishes=wishes,
+            sources=count_independent(cited),
+            wishes=replace(wishes, min_sources=needed),
             nearest=nearest,
             bounds=QUOTED if article.draft is None else WRITTEN,
             asked=None if article.draft is None else wishes.words,
@@ -147,13 +150,15 @@ async def measure_edited(
     if close := reading.likeness.close:
         bodies = await read(close)
         await asyncio.to_thread(reading.likeness.confirm, bodies, reading.body.prose)
-    known = int(figures["sources"].value) if "sources" in figures else len(article.cited)
+    sources = figures.get("sources")
+    known = len(article.cited) if sources is None else int(sources.value)
+    needed = wishes.min_sources if sources is None or sources.least is None else int(sources.least)
     return await asyncio.to_thread(
         measure,
         article,
         keyword=keyword,
         sources=min(known, len(article.cited)),
-        wishes=wishes,
+        wishes=replace(wishes, min_sources=min(needed, wishes.min_sources)),
         nearest=reading.likeness.nearest,
         bounds=WRITTEN if drafted else QUOTED,
         asked=wishes.words if drafted else None,

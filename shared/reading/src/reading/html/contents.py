@@ -106,6 +106,8 @@ def _terms_of_lists(container: etree._Element, targets: LinkTargets) -> Iterator
         if element.tag not in {"li", "dt"} or count >= MAX_ENTRIES:
             continue
         own, links = _own_entry(element)
+        if not links and element.tag == "dt" and (behind := _behind(element)) is not None:
+            links = _own_entry(behind)[1]
         name = ", ".join([*(title for _, title in above), own])[:MAX_TITLE]
         for href in links:
             if own and (target := targets.resolve(href)):

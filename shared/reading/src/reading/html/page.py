@@ -15,6 +15,7 @@ from reading.html.walk import sections_of
 FEW_WORDS: Final = 150
 """A page with less text of its own than this lists where other pages are: its lists of links are tables of contents."""
 
+_INDEX_TITLE: Final = re.compile(r"\bindex$", re.IGNORECASE)
 _REDIRECT: Final = re.compile(r"The node you are looking for is at\b")
 
 
@@ -33,6 +34,8 @@ def read_page(root: etree._Element, path: str, title: str | None) -> HtmlPage:
     """Read the tree of an HTML page; links are resolved by its path."""
     targets = LinkTargets(path)
     parts = parts_of(root)
+    if _INDEX_TITLE.search(title or ""):
+        parts.indexes += parts.link_lists
     terms = tuple(each for index in parts.indexes for each in index_terms(index, targets))
     sections = sections_of(parts, title or "", targets)
     if (terms and _is_index(parts)) or _is_redirect(sections):

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Final
 
 from lxml import etree
@@ -34,7 +34,7 @@ _FURNITURE: Final = frozenset(
     " wy-side-scroll wy-breadcrumbs wy-menu rst-versions rst-footer-buttons versionadded versionchanged seealso"
     " genindex-jumpbox modindex-jumpbox section-number secnumber linenos linenodiv lineno"
     # DocBook and Publican
-    " docnav navheader navfooter legalnotice revhistory authorgroup indexterm"
+    " docnav navheader navfooter legalnotice revhistory authorgroup indexterm edition pubdate releaseinfo productnumber"
     # makeinfo
     " nav-panel copiable-link copiable-anchor summary-letter printindex-index-header footnotes-segment"
     # Doxygen
@@ -47,12 +47,14 @@ _FURNITURE: Final = frozenset(
 _TOC_NAMES: Final = frozenset(
     "toctree-wrapper toc section-toc contents shortcontents table-of-contents tableofcontents local-toc".split()  # noqa: SIM905
 )
-_TOC_TAGS: Final = frozenset({"div", "ul", "ol", "dl", "table", "nav", "aside", "section"})
+_TOC_TAGS: Final = frozenset({"tr", "div", "ul", "ol", "dl", "table", "nav", "aside", "section"})
 _TOC_SHARE: Final = 0.4
 """Characters inside links, of those of a table of contents; Doxygen calls the whole text of a page "contents"."""
 _INDEX_NAMES: Final = frozenset({"indextable", "genindextable", "printindex", "index"})
 _DIRECTIONS: Final = frozenset({"Next:", "Previous:", "Up:"})
 _LOOKED_AT: Final = 40
+_MANY_ITEMS: Final = 100
+"""Items of a list that are looked at."""
 _MIN_MAIN_SHARE: Final = 0.05
 """Text of the page that an element marked as its main part has at least."""
 
@@ -79,34 +81,50 @@ def parts_of(root: etree._Element) -> PageParts:
     parts = PageParts(_main(root, sizes), sizes, elements)
     hidden = HiddenElements(root)
     whole = sizes.all[elements[0]]
+    titled = _titled(parts.root)
     for element in elements:
         parent = element.getparent()
         if parent in parts.unseen or parent in parts.link_lists:
             parts.unseen.add(element)
         elif element.tag in _FRAME and not boilerplate.is_boilerplate_name(element.get("class")):
             continue
-        elif hidden.hides(element):
+        elif element.keys() and (container := _classify(element, parts, hidden, whole)) is not None:
+            container.append(element)
             parts.unseen.add(element)
-        elif _is_toc(element, sizes):
-            parts.tocs.append(element)
+        elif element.tag in _DROPPED and not _is_note(element):
             parts.unseen.add(element)
-        elif _is_index(element):
-            parts.indexes.append(element)
-            parts.unseen.add(element)
-        elif (
-            (element.tag in _DROPPED and not _is_note(element))
-            or _is_furniture(element)
-            # An element with most of the page's text is the content, whatever its class says.
-            or (_is_navigation(element) and sizes.all[element] * 2 < whole)
-        ):
-            parts.unseen.add(element)
-        elif _is_link_list(element, sizes, whole):
+        elif element not in titled and _is_link_list(element, sizes, whole):
             parts.link_lists[element] = sizes.all[element]
     return parts
 
 
+def _classify(
+    element: etree._Element, parts: PageParts, hidden: HiddenElements, whole: int
+) -> list[etree._Element] | None:
+    """Return the list for an element that its attributes mark as no text; None for one that may be text."""
+    if hidden.hides(element):
+        return []
+    names = class_names(element)
+    if _is_toc(element, names, parts.sizes):
+        return parts.tocs
+    if not names.isdisjoint(_FURNITURE) or _is_directions(element, names):
+        return []
+    if _is_index(element, names):
+        return parts.indexes
+    # An element with most of the page's text is the content, whatever its class says.
+    if _is_navigation(element, names) and parts.sizes.all[element] * 2 < whole:
+        return []
+    return None
+
+
 def class_names(element: etree._Element) -> frozenset[str]:
     return frozenset((element.get("class") or "").split())
+
+
+def _titled(root: etree._Element) -> frozenset[etree._Element]:
+    """Return the elements around the page's title: a page that lists others is no navigation as a whole."""
+    title = next(chain(root.iter("h1"), root.iter("h2", "h3", "h4")), None)
+    return frozenset(title.iterancestors()) if title is not None else frozenset()
 
 
 def _main(root: etree._Element, sizes: TextSizes) -> etree._Element:
@@ -119,10 +137,9 @@ def _main(root: etree._Element, sizes: TextSizes) -> etree._Element:
     return root
 
 
-def _is_toc(element: etree._Element, sizes: TextSizes) -> bool:
+def _is_toc(element: etree._Element, names: frozenset[str], sizes: TextSizes) -> bool:
     if element.tag not in _TOC_TAGS:
         return False
-    names = class_names(element)
     if element.tag == "table" and "menu" in names:
         return True
     identity = element.get("id") or ""
@@ -131,8 +148,7 @@ def _is_toc(element: etree._Element, sizes: TextSizes) -> bool:
     return sizes.linked[element] > 0 and sizes.linked[element] >= sizes.all[element] * _TOC_SHARE
 
 
-def _is_index(element: etree._Element) -> bool:
-    names = class_names(element)
+def _is_index(element: etree._Element, names: frozenset[str]) -> bool:
     if element.tag == "table":
         return not names.isdisjoint(_INDEX_NAMES) or any(name.startswith("index-") for name in names)
     return (
@@ -144,32 +160,27 @@ def _is_note(element: etree._Element) -> bool:
     return element.tag == "aside" and not class_names(element).isdisjoint(NOTES)
 
 
-def _is_furniture(element: etree._Element) -> bool:
-    names = class_names(element)
-    if not names:
-        return False
-    if not names.isdisjoint(_FURNITURE):
-        return True
-    # makeinfo's line of "Next:", "Previous:" and "Up:".
+def _is_directions(element: etree._Element, names: frozenset[str]) -> bool:
+    """Return whether an element is makeinfo's line of "Next:", "Previous:" and "Up:"."""
     return (
         "header" in names
         and element.tag == "div"
         and any(
             each.get("accesskey")
-            or (each.text or "").startswith("Next: ")
             or (each.text or "").strip() in _DIRECTIONS
+            or (each.text or "").startswith(("\nNext: ", "Next: "))
             for each in _first_within(element)
         )
     )
 
 
-def _is_navigation(element: etree._Element) -> bool:
+def _is_navigation(element: etree._Element, names: frozenset[str]) -> bool:
     if (element.get("role") or "").lower() in _ROLES:
         return True
-    if element.tag not in _NAVIGATION_TAGS or is_sidebar(element):
+    if element.tag not in _NAVIGATION_TAGS or ("sidebar" in names and is_sidebar(element)):
         return False
     # A section's id comes from its heading: "related-objects" may be a chapter of a manual.
-    is_chapter = element.tag == "section" or "section" in (element.get("class") or "").lower().split()
+    is_chapter = element.tag == "section" or "section" in names
     return boilerplate.is_boilerplate_name(element.get("class")) or (
         not is_chapter and boilerplate.is_boilerplate_name(element.get("id"))
     )
@@ -191,6 +202,21 @@ def _is_link_list(element: etree._Element, sizes: TextSizes, whole: int) -> bool
     size = sizes.all[element]
     if not 0 < size * _LINK_LIST_SHARE <= sizes.linked[element]:
         return False
-    return element.tag in _LISTS or (
-        element.tag in _BOXES and sizes.links[element] >= _FEW_LINKS and size * 2 < whole
-    )
+    if element.tag in _LISTS:
+        return _begins_with_links(element)
+    return element.tag in _BOXES and sizes.links[element] >= _FEW_LINKS and size * 2 < whole
+
+
+def _begins_with_links(container: etree._Element) -> bool:
+    """Return whether the items begin with their links, unlike parameters with their types."""
+    items = [each for each in islice(container, _MANY_ITEMS) if each.tag in {"li", "dd"}]
+    return sum(map(_begins_with_link, items)) * 2 >= len(items)
+
+
+def _begins_with_link(item: etree._Element) -> bool:
+    for each in islice(item.iter(etree.Element), _LOOKED_AT):
+        if each.tag == "a" and each.get("href"):
+            return True
+        if each.text and any(map(str.isalpha, each.text)):
+            return False
+    return False

@@ -39,6 +39,7 @@ from reading.html.tables import (
     extract_listing,
     extract_table,
     listing_of,
+    strip_caption_number,
     visible_text,
 )
 from reading.measures import VisibleContent, measure_visible
@@ -71,9 +72,6 @@ _TITLES: Final = frozenset(
     {"admonition-title", "topic-title", "sidebar-title", "title", "rubric", "caption", "blocktitle"}
 )
 _CAPTIONS: Final = frozenset({"code-block-caption", "caption", "title"})
-_CAPTION_NUMBER: Final = re.compile(
-    r"(?:Example|Table|Figure|Listing|Procedure|Equation) [\dA-Z]{1,3}(?:[.-]\d{1,3})*[.:]? +"
-)
 _CHAPTER_NUMBER: Final = re.compile(
     r"(?:(?:Chapter|Appendix) )?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})* (?:- )?(?=\S)"
 )
@@ -171,6 +169,10 @@ class _SectionWalk:
         tag = element.tag
         if (identity := element.get("id")) or (tag == "a" and (identity := element.get("name"))):
             self._anchors.append(identity[:MAX_TITLE])
+        if tag in {"dt", "dd"} and self._capture is not None and self._capture.element.tag == "dt":
+            # The parser does not close a term before the next one.
+            capture, self._capture = self._capture, None
+            self._close_capture(capture)
         if tag in INLINE or self._capture is not None:
             return self._start_inline(element, tag)
         if tag == "br":
@@ -258,7 +260,7 @@ class _SectionWalk:
     def _start_box(self, element: etree._Element, tag: str, names: frozenset[str]) -> bool:
         if not names.isdisjoint(_TITLES) and tag in {"p", "div", "span", "td"} and self._is_title(element):
             self._capture = _Capture("title", element)
-        elif "memtitle" in names:
+        elif "memtitle" in names or (tag == "tr" and "question" in names):
             self._capture = _Capture("heading", element)
         elif "memproto" in names:
             self._memproto(element)
@@ -360,11 +362,11 @@ class _SectionWalk:
         for row in _rows(table):
             cells = [cell for cell in row if cell.tag in {"td", "th"} and cell not in self._unseen]
             columns = max(columns, len(cells))
-            for cell in cells:
-                if self._sights.characters[cell] > LAYOUT_CELL and any(
-                    each.tag not in INLINE for each in cell
-                ):
-                    return True
+            is_long = any(
+                self._sights.characters[cell] > LAYOUT_CELL and _holds_blocks(cell) for cell in cells
+            )
+            if is_long or "question" in class_names(row):
+                return True
         return columns < 2  # noqa: PLR2004 - what has one column is no table
 
     def _push(self, kind: str, element: etree._Element) -> None:
@@ -463,14 +465,16 @@ class _SectionWalk:
         while self._frames and self._frames[-1].kind in {"list", "dl"}:
             # Headings between the items of a list that only indents.
             self._pop(self._frames[-1].element)
-        if self._frames or self._sections.is_entry:
+        level = ENTRY_LEVEL if "memtitle" in class_names(element) else _HEADINGS.get(element.tag, ENTRY_LEVEL)
+        if self._frames or (self._sections.is_entry and level < ENTRY_LEVEL):
             self._add(Label(title))
             return
-        is_member = "memtitle" in class_names(element)
-        level = ENTRY_LEVEL if is_member else _HEADINGS.get(element.tag, ENTRY_LEVEL)
         scope = self._scope(element)
-        title = title.removesuffix("()") if is_member else title
-        self._open_section(title, level, scope, _own_anchors(element, scope))
+        anchors = _own_anchors(element, scope)
+        if level == ENTRY_LEVEL:
+            self._open_section(title.removesuffix("()"), level, None, anchors)
+        else:
+            self._open_section(title, level, scope, anchors)
 
     def _open_section(
         self, title: str, level: int, scope: etree._Element | None, anchors: Sequence[str] = ()
@@ -482,7 +486,7 @@ class _SectionWalk:
         )
 
     def _close_title(self, text: str) -> None:
-        title = _CAPTION_NUMBER.sub("", text.rstrip(_PERMALINK), count=1)
+        title = strip_caption_number(text.rstrip(_PERMALINK))
         top = self._frames[-1] if self._frames else None
         if top is not None and top.kind == "note" and not top.title and not top.blocks:
             top.title = title.rstrip(":")
@@ -533,7 +537,9 @@ class _SectionWalk:
             # Without the formula, its sentence says something else.
             self._has_formula = False
             self._add(Gap("formula"))
-        elif not text or len(text) > MAX_PARAGRAPH or boilerplate.is_notice(text):
+        elif len(text) > MAX_PARAGRAPH:
+            self._add(Gap("listing"))
+        elif not text or boilerplate.is_notice(text):
             pass
         elif (
             self._frames
@@ -649,6 +655,10 @@ def _rows(table: etree._Element) -> Sequence[etree._Element]:
     return rows
 
 
+def _holds_blocks(cell: etree._Element) -> bool:
+    return sum(each.tag not in INLINE and each.tag != "br" for each in islice(cell, _LOOKED_AT)) > 1
+
+
 def _close_entry(frame: _Frame) -> None:
     if frame.blocks and not frame.terms and frame.entries:
         last = frame.entries.pop()
@@ -680,7 +690,7 @@ def _own_anchors(heading: etree._Element, scope: etree._Element) -> list[str]:
 
 def _is_link(text: str, links: Sequence[Link]) -> bool:
     """Return whether a paragraph is nothing but links."""
-    return sum(link.end - link.start for link in links) + 3 >= len(text)
+    return bool(links) and sum(link.end - link.start for link in links) + 3 >= len(text)
 
 
 def _heading_text(element: etree._Element, text: str) -> str:
@@ -697,14 +707,13 @@ def _heading_text(element: etree._Element, text: str) -> str:
 
 def _name_of(element: etree._Element, signature: str) -> str:
     """Return the name that a signature defines."""
-    marked = [
-        one_line("".join(map(str, each.itertext())))
-        for each in element.iter("code", "span", "strong", "b", "tt")
-        if each.tag in {"strong", "b"}
-        or not class_names(each).isdisjoint({"descname", "sig-name", "def-name"})
-    ]
-    if names := list(dict.fromkeys(filter(None, marked))):
-        return names[0]
+    for names in ({"descname", "sig-name", "def-name"}, _BOLD):
+        if names is _BOLD and "(" in signature:
+            break
+        for each in islice(element.iter(etree.Element), _LOOKED_AT):
+            is_name = each.tag in names or not class_names(each).isdisjoint(names)
+            if is_name and (name := one_line("".join(map(str, islice(each.itertext(), _LOOKED_AT))))):
+                return name
     before = signature.partition("(")[0].split()
     match = _NAME.match(before[-1]) if before else None
     return match[0] if match else signature

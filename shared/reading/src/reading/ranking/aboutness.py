@@ -247,6 +247,8 @@ def describe_absence(keyword: Keyword, mentions: Sequence[tuple[str, str]], look
         mentions: the title and path of pages that have its words, those with most of them first.
         looked_in: begins a sentence, as "The folder" does.
     """
+    if COMMON_STEMS.issuperset(keyword.stems):
+        return f"The keyword “{keyword.text}” has no searchable words; use more specific ones."
     if keyword.is_generic:
         return (
             f"“{keyword.text}” names a part that any page may have, and no subject. Choose a more specific keyword,"

@@ -50,11 +50,13 @@ class MeasureBounds:
     fewest_words: int
     repeated: float
     """The largest share of sentences that may repeat one of another section."""
+    title_opens: bool = False
+    """Whether the title may have the keyword's words instead of the first paragraph."""
 
 
 WRITTEN: Final = MeasureBounds(mean_sentence=26, longest_paragraph=140, fewest_words=MIN_WORDS, repeated=0.05)
 QUOTED: Final = MeasureBounds(
-    mean_sentence=40, longest_paragraph=240, fewest_words=MIN_SHOWN_WORDS, repeated=0.15
+    mean_sentence=40, longest_paragraph=240, fewest_words=MIN_SHOWN_WORDS, repeated=0.2, title_opens=True
 )
 
 
@@ -110,7 +112,7 @@ def measure(
     sentences = [section.sentences for section in sections]
     words = [[words_of(sentence) for sentence in each] for each in sentences]
     return (
-        _opening(keyword, sections, None if article.draft else article.title),
+        _opening(keyword, sections, article.title if bounds.title_opens else None),
         _words(article.word_count, asked, bounds.fewest_words),
         _sources(sources, wishes.min_sources),
         _sentences(sentences, bounds),
