@@ -149,7 +149,9 @@ class SectionBuilder:
 def _merged(page: Section) -> Section:
     # Generators repeat the page's title in its first heading, and some in the first section below that; above it may
     # stand the name of the site.
-    while _is_repeated(page):
+    for _ in range(_SITE_HEADINGS):
+        if not _is_repeated(page):
+            break
         first = page.children[0]
         anchors = _anchors((page, first))
         page = Section(
