@@ -210,6 +210,32 @@ async def test_the_same_bytes_are_one_document_and_copies_count_once(place: Plac
         assert len(await place.found("acme")) == 3
 
 
+async def test_one_page_of_a_brands_own_is_enough_and_found_by_the_title_that_it_was_given(
+    place: Place,
+) -> None:
+    await place.corpus.refresh()
+    text = "Old title\n\n" + "\n\n".join(
+        f"Step {n} of the way takes cold water, coarse coffee and a good hour." for n in range(20)
+    )
+
+    async def search(keyword: str) -> list[tuple[str, float]]:
+        found = await place.corpus.search(keyword, brand="acme")
+        if isinstance(found, InsufficientSources):
+            return []
+        return [(each.section.title, each.about) for each in found.sources if each.section is not None]
+
+    async with place.running():
+        added = (await place.add("acme", "way.txt", text)).json()
+        await place.all_read("acme")
+        # Somebody else's, as far as is known.
+        assert await search("old title") == []
+        await place.add("acme", "way.txt", text, own=True, title="Steeping coffee")
+        assert await search("steeping coffee") == [("Steeping coffee", 1.0)]
+        assert await search("old title") == []
+        await place.http.delete(f"/acme/documents/{added['id']}")
+        assert await search("steeping coffee") == []
+
+
 async def test_what_is_removed_is_gone_at_once_and_for_good(place: Place) -> None:
     await place.corpus.refresh()
     async with place.running():

@@ -107,6 +107,20 @@ async def test_only_pages_of_ones_own_and_free_ones_may_be_printed_by_the_paragr
     }
 
 
+async def test_one_page_of_ones_own_is_enough_if_it_is_about_the_keyword(world: World) -> None:
+    steps = "".join(
+        f"<p>Step {n} of it takes cold water, coarse coffee and a good hour.</p>" for n in range(20)
+    )
+    content = f"<title>Recipes</title><h1>Recipes</h1><h2 id=cold>Cold brew</h2>{steps}"
+    world.write("http://www.own.example/a", content.encode())
+    assert "“Cold brew” (http://www.own.example/a#cold) may only be quoted in short" in await world.refusal()
+    found = await world.look(SEARCHED.model_copy(update={"own_hosts": ("own.example",)}))
+    assert isinstance(found, ResearchResult)
+    assert [(each.url, each.titles_above, each.about) for each in found.sources] == [
+        ("http://www.own.example/a#cold", ("Recipes",), 1.0)
+    ]
+
+
 async def test_of_one_text_at_several_addresses_one_is_a_source(world: World) -> None:
     world.write("http://one.example/a")
     world.write("http://one.example/a?utm_campaign=x#top")

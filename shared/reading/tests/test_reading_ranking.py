@@ -6,11 +6,20 @@ from functools import partial
 
 import pytest
 
+from documents.blocks import Paragraph
+from documents.sections import Section
 from reading.document import DocumentPassage
 from reading.ranking.passages import SearchHits, find_abbreviation
 from reading.ranking.relevance import KeywordQuery, QueryTerm
 from reading.ranking.source_selection import MAX_PASSAGES_PER_SOURCE, MAX_SOURCES, select_sources
-from reading.ranking.sources import CandidatePassage, InsufficientSources, ResearchResult, normalise_keyword
+from reading.ranking.sources import (
+    CandidatePassage,
+    InsufficientSources,
+    NearestSection,
+    ResearchResult,
+    ResearchSource,
+    normalise_keyword,
+)
 
 PHRASE = {"hot": [4], "standbi": [5]}
 NEAR = {"hot": [4], "standbi": [9]}
@@ -206,6 +215,95 @@ def test_pages_named_by_the_abbreviation_count() -> None:
 )
 def test_abbreviations_are_those_that_the_corpus_introduces(text: str, short: str | None) -> None:
     assert find_abbreviation("write-ahead logging", ["Other.", text]) == short
+
+
+def spine(path: str, words: int = 160, *, quotable: bool = True, about: float = 0.92) -> ResearchSource:
+    """A section about the keyword."""
+    sentence = f"Standby of {path} is kept hot by its own log, and answers reads meanwhile."
+    blocks = tuple(Paragraph(f"{sentence} Step {n}.") for n in range(max(1, words // 16)))
+    section = Section("Hot standby", 2, "hot", blocks)
+    return ResearchSource(
+        f"Page {path}",
+        None,
+        path,
+        None,
+        (),
+        quotable=quotable,
+        section=section,
+        about=about,
+        titles_above=("Page",),
+    )
+
+
+def test_a_section_about_the_keyword_leads_and_brings_its_documents_passages() -> None:
+    found = selected(
+        HOT_STANDBY, [passage(n, PHRASE) for n in (1, 2, 3)], spines=[spine("9.md"), spine("2.md")]
+    )
+    assert isinstance(found, ResearchResult)
+    assert paths(found) == ["9.md", "2.md", "1.md", "3.md"]
+    assert [each.passages[0].text for each in found.sources[1:]] == ["text"] * 3
+    # One without passages of its own speaks for itself.
+    assert found.sources[0].passages[0].heading == "Hot standby"
+    assert found.sources[0].passages[0].text.startswith("Standby of 9.md is kept hot")
+
+
+@pytest.mark.parametrize(
+    ("lead", "documents", "enough"),
+    [
+        (spine("1.md"), 1, True),
+        (spine("9.md"), 0, True),
+        (spine("1.md", words=100), 1, False),
+        (spine("1.md", about=0.59), 1, False),
+        (spine("1.md", quotable=False), 1, False),
+        (spine("1.md", quotable=False), 2, False),
+        (spine("9.md", quotable=False), 2, True),
+        (spine("1.md", quotable=False), 3, True),
+    ],
+)
+def test_one_page_that_may_be_quoted_is_enough_and_of_others_three(
+    lead: ResearchSource, documents: int, *, enough: bool
+) -> None:
+    passages = [passage(n, PHRASE) for n in range(1, documents + 1)]
+    found = selected(HOT_STANDBY, passages, spines=[lead])
+    assert isinstance(found, ResearchResult) is enough
+
+
+def test_a_copy_of_a_page_about_the_keyword_is_no_further_source() -> None:
+    lead = spine("9.md", quotable=False)
+    (text,) = (each.text for each in selected(HOT_STANDBY, [], spines=[spine("9.md")]).sources[0].passages)  # type: ignore[union-attr]
+    passages = [passage(1, PHRASE, text=text), passage(2, PHRASE)]
+    assert isinstance(selected(HOT_STANDBY, passages, spines=[lead]), InsufficientSources)
+    assert paths(selected(HOT_STANDBY, [*passages, passage(3, PHRASE)], spines=[lead])) == [
+        "9.md",
+        "2.md",
+        "3.md",
+    ]
+
+
+def nearest(about: float, *, quotable: bool = True) -> NearestSection:
+    return NearestSection("Hot standby", "ha.html", 90, about, quotable)
+
+
+@pytest.mark.parametrize(
+    ("found", "near", "words", "reason"),
+    [
+        ((0, 0), None, 0, "nothing about “hot standbi”: none of its words occurs there"),
+        ((5, 5), None, 0, "no page, section or index entry is named so, only its words occur, in “Document 1” (1.md)"),
+        ((5, 5), None, 2, "only 2 documents treat it (copies count once): “Document 1” (1.md), “Document 2” (2.md), and no"),
+        ((5, 5), nearest(0.5), 1, "and no page, section or index entry is named so"),
+        ((5, 5), nearest(0.9), 1, "the page or section on it, “Hot standby” (ha.html), has only 90 words"),
+        ((5, 5), nearest(0.9, quotable=False), 1, "and “Hot standby” (ha.html) may only be quoted in short extracts"),
+    ],
+)  # fmt: skip
+def test_a_refusal_is_true_and_names_the_nearest_page(
+    found: tuple[int, int], near: NearestSection | None, words: int, reason: str
+) -> None:
+    known = query("hot", "standbi", frequencies=found)
+    passages = [passage(n, PHRASE) for n in range(1, words + 1)] or [passage(1, {"hot": [1]})]
+    refused = selected(known, passages, nearest=near)
+    assert isinstance(refused, InsufficientSources)
+    assert reason in refused.detail
+    assert refused.detail.endswith((" keyword.", " section."))
 
 
 def test_keywords_without_words_are_refused_with_advice() -> None:

@@ -173,7 +173,7 @@ class LocalCorpus:
             hits.candidates,
             min_sources=MIN_SOURCES,
             spines=spines,
-            nearest=sections.nearest and self._nearest(sections.nearest),
+            nearest=self._nearest(spines, sections.nearest),
             looked_in=looked_in,
         )
         # In threads: the passages of a hostile document may take tenths of a second to rank.
@@ -272,11 +272,21 @@ class LocalCorpus:
             titles_above=candidate.head.titles_above,
         )
 
-    def _nearest(self, rated: tuple[float, SectionPlace]) -> NearestSection:
-        about, place = rated
-        return NearestSection(
-            place.head.title, place.path, place.words, about, self._rights_in(place).quotable
-        )
+    def _nearest(
+        self, spines: Sequence[ResearchSource], rated: tuple[float, SectionPlace] | None
+    ) -> NearestSection | None:
+        """Return the section for a refusal to name: one that may be quoted at length before others."""
+        for spine in sorted(spines, key=lambda each: not each.quotable):
+            assert spine.section is not None
+            place = spine.path or spine.url or ""
+            return NearestSection(
+                spine.section.title, place, spine.section.words, spine.about, spine.quotable
+            )
+        if rated is None:
+            return None
+        about, found = rated
+        quotable = self._rights_in(found).quotable
+        return NearestSection(found.head.title, found.path, found.words, about, quotable)
 
     def _related(self, place: SectionPlace) -> RelatedSection:
         titles = [*place.head.titles_above[:1], place.head.title]

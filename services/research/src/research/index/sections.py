@@ -99,6 +99,23 @@ async def save_sections(connection: Connection, documents: Mapping[int, Extracte
     )
 
 
+async def rename_page(connection: Connection, document_id: int, title: str) -> None:
+    """Give the page of a document another title, which its sections stand below. Run it in a transaction."""
+    name = title[:MAX_NAME]
+    await connection.execute(
+        "update sections set title = case position when 0 then $2 else title end,"
+        " above = case when above = '{}' then above else array[$2] || above[2:] end where document_id = $1",
+        document_id,
+        name,
+    )
+    await connection.execute(
+        "update section_names set name = $2, stems = $3 where document_id = $1 and position = 0 and kind = 'title'",
+        document_id,
+        name,
+        stems_for_search(name),
+    )
+
+
 def shorten_section(section: Section, words: int = MAX_WORDS) -> Section:
     """Return a section with its first so many words, in whole blocks."""
     return _shortened(section, words)[0]

@@ -13,6 +13,7 @@ from chassis import Connection
 from documents.sections import Section
 from reading.folder import FileStat
 from research.index.files import EXTRACTION, IndexedFile, corpus_of_brand, hide_document
+from research.index.sections import rename_page
 
 MAX_DOCUMENTS: Final = 1_000
 MAX_BYTES: Final = 200_000_000
@@ -138,13 +139,15 @@ async def add(
 
 
 async def _update_indexed_document(connection: Connection, upload: int) -> None:
-    await connection.execute(
+    document = await connection.fetchrow(
         "update documents set title = coalesce(uploads.title, documents.title), url = coalesce(uploads.url, documents.url),"
         " licence = coalesce(uploads.licence, documents.licence), own = uploads.own"
         " from uploads where upload_id = $1 and (documents.corpus, documents.path) = (uploads.corpus, uploads.path)"
-        " and problem is null",
+        " and problem is null returning document_id, documents.title",
         upload,
     )
+    if document is not None:
+        await rename_page(connection, document["document_id"], document["title"])
 
 
 async def _lock_uploads(connection: Connection, brand: str) -> None:

@@ -86,14 +86,19 @@ def select_sources(
     if named_by is not None:
         scored = merge_scored(scored, score_abbreviation_hits(named_by))
     best = _best_sources(query, scored)
-    found = len(best) + _count_others(spines, best)
+    # Of the web, few pages of one host count, and no copies.
+    places = {_place(each) for each in best}
+    spines = [each for each in spines if each.path is not None or _place(each) in places]
+    copied, others = _compare(spines, best)
+    found = len(best) + others
     if found < sources_needed(quotable=any(each.suffices for each in spines), min_sources=min_sources):
         known = any(term.frequency for term in query.terms)
         mentions = _mentions(scored, candidates) if known else []
         return InsufficientSources(
             _describe_shortage(query, found, mentions, nearest, looked_in, min_sources)
         )
-    return ResearchResult(tuple(_with_spines(spines, best)))
+    kept, others_kept = ([each for each in some if _place(each) not in copied] for some in (spines, best))
+    return ResearchResult(tuple(_with_spines(kept, others_kept)))
 
 
 def _mentions(
@@ -104,18 +109,24 @@ def _mentions(
     return list(dict.fromkeys((each.document_title, _location(each)) for each in ranked))[:MAX_MENTIONS]
 
 
-def _count_others(spines: Sequence[ResearchSource], best: Sequence[ResearchSource]) -> int:
-    """Count the documents of the sections that no passage stands for, without copies."""
+def _compare(spines: Sequence[ResearchSource], best: Sequence[ResearchSource]) -> tuple[set[str], int]:
+    """Return the places of documents that a section's document repeats, and the number of those that repeat none."""
     known = {_place(each) for each in best}
     others = {_place(each): each for each in spines if _place(each) not in known}
-    counted = [shingles(passage.text for passage in each.passages) for each in best] if others else []
-    independent = 0
-    for each in others.values():
-        words = shingles(passage.text for passage in _passages_of(each))
-        if not any(are_near_duplicates(words, known_words) for known_words in counted):
-            counted.append(words)
-            independent += 1
-    return independent
+    counted = [(_place(each), _shingles(each.passages)) for each in best] if others else []
+    copied: set[str] = set()
+    for place, each in others.items():
+        words = _shingles(_passages_of(each))
+        same = next((other for other, found in counted if are_near_duplicates(words, found)), None)
+        if same is None:
+            counted.append((place, words))
+        else:
+            copied.add(same)
+    return copied, max(0, len(counted) - len(best))
+
+
+def _shingles(passages: Sequence[RankedPassage]) -> Shingles:
+    return shingles(each.text for each in passages)
 
 
 def _with_spines(
@@ -157,14 +168,13 @@ def _describe_shortage(
     treated = f"only {found} {'document treats' if found == 1 else 'documents treat'} it (copies count once)"
     advice = "Add documents on the topic or choose another keyword."
     if about is None:
-        because = f"no page, section or index entry is named so, and {treated}: " + ", ".join(
-            f"“{title}” ({place})" for title, place in mentions
-        )
+        places = ", ".join(f"“{title}” ({place})" for title, place in mentions)
+        because = f"{treated}: {places}, and no page, section or index entry is named so"
     elif about.quotable:
         because = f"the page or section on it, “{about.title}” ({about.place}), has only {about.words} words"
         advice = "Write more there, add documents on the topic, or choose another keyword."
     else:
-        because = f"“{about.title}” ({about.place}) may only be quoted in short extracts, and {treated}"
+        because = f"{treated}, and “{about.title}” ({about.place}) may only be quoted in short extracts"
         advice = (
             "If it may be quoted at length, state its licence; else add documents or choose another keyword."
         )

@@ -64,7 +64,7 @@ def compose(
     sources = [with_section(each, stems) for each in sources]
     ranked = sorted(
         (each for each in sources if each.quotable and each.about >= MIN_ABOUT),
-        key=lambda each: (0.0 if each.n in is_ranked else -each.about, each.n),
+        key=lambda each: (each.n not in is_ranked, 0.0 if each.n in is_ranked else -each.about, each.n),
     )
     refusals: list[str] = []
     best = max((each.about for each in ranked), default=0.0)
