@@ -67,7 +67,7 @@ async def test_a_sound_article_is_stored_with_its_measures(
     measures = {each.name: each for each in content.measures}
     assert [each.problem for each in measures.values()] == [None] * len(measures)
     assert measures["words"].value == content.word_count
-    assert (measures["sources"].value, measures["likeness"].shown) == (5, "the brand's first article")
+    assert (measures["sources"].value, measures["likeness"].shown) == (2, "the brand's first article")
     assert "dropped" not in measures
 
 
@@ -81,7 +81,7 @@ async def test_a_draft_below_a_bound_is_kept_and_not_announced_however_often_it_
 
     assert await end(orchestrator_database, workflow, again, context) == content
     assert content is not None
-    assert content.held_for == ("7 words, of at least 250", "1 independent sources, of at least 3")
+    assert content.held_for == ("7 words, of at least 150",)
     assert await sent_by(orchestrator_database) == [
         (
             "content.refused",

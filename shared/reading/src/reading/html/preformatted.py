@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, ListItem, Paragraph
@@ -13,6 +13,8 @@ from reading.section_builder import Heading
 
 MAX_TEXT: Final = 2_000_000
 MAX_HEADING: Final = 70
+MAX_TERMS: Final = 3
+"""Lines of the terms of one entry."""
 USUAL_WIDTH: Final = 65
 """Characters that lines of prose have at least."""
 FULL: Final = 0.9
@@ -142,20 +144,24 @@ def _entry(chunk: _Chunk, base: int) -> DefinitionEntry | None:
     lines = chunk.lines
     if _margin(lines[0]) != base or _is_item(chunk):
         return None
-    hanging = [line for line in lines if _margin(line) > base]
-    terms = lines[: len(lines) - len(hanging)]
-    if hanging and len(terms) <= 3 and all(_margin(line) > base for line in lines[len(terms) :]):  # noqa: PLR2004
-        tagged = _TAGGED.match(lines[0].strip()) if len(terms) == 1 else None
-        if tagged and base + tagged.end() == _margin(hanging[0]):
-            hanging = [" " * _margin(hanging[0]) + lines[0].strip()[tagged.end() :], *hanging]
-            return DefinitionEntry((one_line(tagged[1]),), (_block(_Chunk(tuple(hanging)), base),))
-        term = _Chunk(terms).text
-        return (
-            DefinitionEntry((term,), (_block(_Chunk(tuple(hanging)), base),))
-            if len(term) <= 2 * MAX_HEADING
-            else None
-        )
-    return None
+    terms = tuple(takewhile(lambda line: _margin(line) == base, lines))
+    hanging = lines[len(terms) :]
+    tagged = _TAGGED.match(lines[0].strip()) if len(terms) == 1 else None
+    if tagged is not None and (
+        tagged[1][0] == "-" if not hanging else base + tagged.end() == _margin(hanging[0])
+    ):
+        first = lines[0].strip()[tagged.end() :]
+        text = _Chunk((" " * (base + tagged.end()) + first, *hanging))
+        return DefinitionEntry((one_line(tagged[1]),), (_block(text, base),))
+    term = _Chunk(terms).text
+    if (
+        not hanging
+        or len(terms) > MAX_TERMS
+        or len(term) > 2 * MAX_HEADING
+        or min(map(_margin, hanging)) <= base
+    ):
+        return None
+    return DefinitionEntry((term,), (_block(_Chunk(hanging), base),))
 
 
 def _is_item(chunk: _Chunk) -> bool:

@@ -1,5 +1,6 @@
 """Reads tables and listings of a page. Pure."""
 
+import re
 import textwrap
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
@@ -9,7 +10,6 @@ from lxml import etree
 
 from documents.blocks import Listing, Table
 from reading.cleaning import flags_of, one_line, remove_invisible
-from reading.facts import strip_section_number
 
 MAX_ROWS: Final = 200
 MAX_COLUMNS: Final = 10
@@ -41,6 +41,9 @@ _STRUCTURE: Final = frozenset(
         "dt",
         "dd",
     ]
+)
+_CAPTION_NUMBER: Final = re.compile(
+    r"(?:Example|Table|Figure|Listing|Procedure|Equation) [\dA-Z]{1,3}(?:[.-]\d{1,3})*[.:]? +"
 )
 _SIDES: Final = frozenset({"linenos", "lineno", "gutter"})
 
@@ -89,11 +92,16 @@ def extract_table(element: etree._Element, unseen: AbstractSet[etree._Element]) 
             _fill(rows[-1], below)
             walk.skip_subtree()
         elif each.tag == "caption":
-            caption = strip_section_number(one_line(visible_text(each, unseen)))
+            caption = strip_caption_number(one_line(visible_text(each, unseen)))
             walk.skip_subtree()
         elif each.tag not in INLINE and each.tag not in _STRUCTURE:
             return None
     return _table(rows, is_head, caption)
+
+
+def strip_caption_number(caption: str) -> str:
+    """Return a caption without its number: "Example 6.1. A kiln" gives "A kiln"."""
+    return _CAPTION_NUMBER.sub("", caption, count=1)
 
 
 def _fill(row: list[str], below: dict[int, tuple[int, str]]) -> None:

@@ -39,6 +39,7 @@ from reading.html.tables import (
     extract_listing,
     extract_table,
     listing_of,
+    strip_caption_number,
     visible_text,
 )
 from reading.measures import VisibleContent, measure_visible
@@ -71,9 +72,6 @@ _TITLES: Final = frozenset(
     {"admonition-title", "topic-title", "sidebar-title", "title", "rubric", "caption", "blocktitle"}
 )
 _CAPTIONS: Final = frozenset({"code-block-caption", "caption", "title"})
-_CAPTION_NUMBER: Final = re.compile(
-    r"(?:Example|Table|Figure|Listing|Procedure|Equation) [\dA-Z]{1,3}(?:[.-]\d{1,3})*[.:]? +"
-)
 _CHAPTER_NUMBER: Final = re.compile(
     r"(?:(?:Chapter|Appendix) )?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})* (?:- )?(?=\S)"
 )
@@ -171,6 +169,10 @@ class _SectionWalk:
         tag = element.tag
         if (identity := element.get("id")) or (tag == "a" and (identity := element.get("name"))):
             self._anchors.append(identity[:MAX_TITLE])
+        if tag in {"dt", "dd"} and self._capture is not None and self._capture.element.tag == "dt":
+            # The parser does not close a term before the next one.
+            capture, self._capture = self._capture, None
+            self._close_capture(capture)
         if tag in INLINE or self._capture is not None:
             return self._start_inline(element, tag)
         if tag == "br":
@@ -484,7 +486,7 @@ class _SectionWalk:
         )
 
     def _close_title(self, text: str) -> None:
-        title = _CAPTION_NUMBER.sub("", text.rstrip(_PERMALINK), count=1)
+        title = strip_caption_number(text.rstrip(_PERMALINK))
         top = self._frames[-1] if self._frames else None
         if top is not None and top.kind == "note" and not top.title and not top.blocks:
             top.title = title.rstrip(":")
@@ -688,7 +690,7 @@ def _own_anchors(heading: etree._Element, scope: etree._Element) -> list[str]:
 
 def _is_link(text: str, links: Sequence[Link]) -> bool:
     """Return whether a paragraph is nothing but links."""
-    return sum(link.end - link.start for link in links) + 3 >= len(text)
+    return bool(links) and sum(link.end - link.start for link in links) + 3 >= len(text)
 
 
 def _heading_text(element: etree._Element, text: str) -> str:

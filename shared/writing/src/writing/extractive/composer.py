@@ -25,7 +25,7 @@ from writing.extractive.sentences import split
 from writing.extractive.spine import NoSpineError, Part, Spine, SpineReader
 from writing.extractive.times import is_outdated
 from writing.extractive.titles import article_title, comparable, description, heading_of, tidy
-from writing.extractive.units import UnitReader, paragraphs_of
+from writing.extractive.units import UnitReader, paragraphs_of, shown_words
 from writing.quality.measures import QUOTED, measure, problems
 from writing.writer import InsufficientSourcesError
 
@@ -141,7 +141,7 @@ class _SpineArticle:
         parts = [(self._source, part) for part in spine.parts]
         if spine.words < SHORT_WORDS:
             parts += self._added(spine)
-        words = sum(part.words for _, part in parts)
+        words = shown_words([block for _, part in parts for block in part.blocks])
         if words < MIN_SHOWN_WORDS:
             raise NoSpineError(
                 f"has only {words} words that can be quoted, and an article needs {MIN_SHOWN_WORDS}"

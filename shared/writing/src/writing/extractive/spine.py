@@ -6,13 +6,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note, Paragraph, Table
+from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note, Paragraph, Table, words_in
 from documents.sections import ENTRY_LEVEL, Section
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
 from writing.extractive.mending import beginning_of
 from writing.extractive.titles import comparable, heading_of
-from writing.extractive.units import Unit, UnitReader, announces, entries_below
+from writing.extractive.units import Unit, UnitReader, announces, entries_below, is_sentence
 from writing.quality.likeness import runs
 
 INTRODUCTION_WORDS: Final = 320
@@ -171,23 +171,19 @@ class SpineReader:
 
     def _opens(self, unit: Unit) -> bool:
         """Whether the article may begin with this unit."""
-        first = unit.first
+        first, block = unit.first, unit.blocks[0]
         if unit.behind_drop or first.endswith("?") or _NO_OPENING.match(first):
             return False
-        if references.is_dependent(first, self._heading):
+        is_silent = self._about < SURELY_ABOUT and self._share(unit.text) == 0
+        if is_silent or references.is_dependent(first, self._heading):
             return False
-        if self._about < SURELY_ABOUT and self._share(unit.text) == 0:
-            return False
-        if isinstance(unit.blocks[0], Definitions):
+        if isinstance(block, Definitions):
             return unit.words >= MIN_SHARE
-        block = unit.blocks[0]
         if len(unit.blocks) > 1 and not first.endswith((".", "!")):
-            return (
-                unit.words >= MIN_LEAD_WORDS
-                and len(first.split()) >= MIN_ENTRY_WORDS
-                and _VERB.search(first) is not None
-            )
-        return isinstance(block, Paragraph) and len(block.text.split()) >= _least_words(self._section)
+            is_lead = len(first.split()) >= MIN_ENTRY_WORDS and _VERB.search(first) is not None
+            return is_lead and unit.words >= MIN_LEAD_WORDS
+        is_prose = isinstance(block, Paragraph) and (len(unit.blocks) > 1 or is_sentence(block.text))
+        return is_prose and words_in(block) >= _least_words(self._section)
 
     def _share(self, text: str) -> float:
         """Returns the share of the keyword's stems that occur."""

@@ -317,6 +317,11 @@ def _address_as_listing(block: Block) -> Block:
     return Listing((block.text,)) if isinstance(block, Paragraph) and is_address else block
 
 
+def is_sentence(text: str) -> bool:
+    """Whether a text ends as a sentence does."""
+    return _ENDS.search(text) is not None
+
+
 def announces(text: str) -> bool:
     """Whether a paragraph leads up to the block behind it, by its end."""
     last = (split(text) or (text,))[-1]
