@@ -1,8 +1,9 @@
 """Detects near-duplicate texts: other formats or versions of a document, a page and the book that contains it. Pure."""
 
-import re
 from collections.abc import Iterable
 from typing import Final
+
+from documents.words import words_of
 
 WORDS: Final = 5
 """Length of the word runs that are compared."""
@@ -11,25 +12,13 @@ MIN_COMMON: Final = 0.6
 MAX_CHARACTERS: Final = 20_000
 """Characters compared, from a text's beginning."""
 
-_WORD: Final = re.compile(r"\w+")
-# Most texts are ASCII; for them a byte table lowers letters and turns everything between words into spaces.
-_ASCII: Final = (
-    bytes(at if chr(at) == "_" or chr(at).isalnum() else ord(" ") for at in range(128)).lower().ljust(256)
-)
-
 Shingles = frozenset[tuple[str, ...]]
 
 
 def shingles(texts: Iterable[str]) -> Shingles:
     """Return all runs of five words; a shorter text has none."""
-    words = _words("\n".join(texts)[:MAX_CHARACTERS])
+    words = words_of("\n".join(texts)[:MAX_CHARACTERS])
     return frozenset(zip(*(words[at:] for at in range(WORDS)), strict=False))
-
-
-def _words(text: str) -> list[str]:
-    if text.isascii():
-        return text.encode().translate(_ASCII).decode().split()
-    return _WORD.findall(text.casefold())
 
 
 def are_near_duplicates(one: Shingles, other: Shingles) -> bool:

@@ -1,5 +1,6 @@
 """Decides what of a block is quoted: paragraphs without references to what is not there, lists and tables whole. Pure."""
 
+import re
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
@@ -36,6 +37,13 @@ WHOLE_LIST_WORDS: Final = 520
 SHOWN_LIST_WORDS: Final = 330
 LEAST_ITEMS_SHOWN: Final = 0.8
 MAX_DEPTH: Final = 12
+
+_ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
+_ANNOUNCES: Final = re.compile(
+    r"\b(?:following|follows?|below|for example|for instance|like this|such as|e\.g\.|these|here (?:is|are)|this way|as in|"
+    r"two|three|four|five|six|seven|eight|nine|ten|steps)\b",
+    re.IGNORECASE,
+)
 
 Structure: TypeAlias = ItemList | Listing | Table | Definitions
 Test: TypeAlias = Callable[[str], bool]
@@ -211,8 +219,9 @@ def _definitions(entries: Sequence[DefinitionEntry]) -> tuple[Block, ...]:
         return ()
     if words_in(Definitions(tuple(told))) > WHOLE_LIST_WORDS:
         room = SHOWN_LIST_WORDS // len(told)
-        told = [replace(each, blocks=_beginning(each.blocks, room)) for each in told]
-    return _shortened(Definitions(tuple(told)), told, Definitions)
+        shorter = (replace(each, blocks=_beginning(each.blocks, room)) for each in told)
+        told = [each for each in shorter if each.blocks]
+    return _shortened(Definitions(tuple(told)), told, Definitions) if told else ()
 
 
 def _shortened(
@@ -240,7 +249,23 @@ def _beginning(blocks: Sequence[Block], room: int) -> tuple[Block, ...]:
     end, words = first + 1, sum(map(words_in, blocks[: first + 1]))
     while end < len(blocks) and (words := words + words_in(blocks[end])) <= room:
         end += 1
-    return tuple(blocks[:end])
+    shown, last = blocks[:end], blocks[end - 1]
+    if end == len(blocks) or not isinstance(last, Paragraph) or not announces(last.text):
+        return tuple(shown)
+    # It leads up to what is left out.
+    sentences = len(spans(last.text))
+    return (*shown[:-1], *([beginning_of(last, sentences - 1)] if sentences > 1 else []))
+
+
+def is_sentence(text: str) -> bool:
+    """Whether a text ends as a sentence does."""
+    return _ENDS.search(text) is not None
+
+
+def announces(text: str) -> bool:
+    """Whether a paragraph leads up to the block behind it, by its end."""
+    last = (split(text) or (text,))[-1]
+    return _ENDS.search(text) is None or _ANNOUNCES.search(last) is not None
 
 
 def beginning_of(paragraph: Paragraph, sentences: int) -> Paragraph:

@@ -10,9 +10,9 @@ from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note,
 from documents.sections import ENTRY_LEVEL, Section
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
-from writing.extractive.mending import beginning_of
+from writing.extractive.mending import announces, beginning_of, is_sentence
 from writing.extractive.titles import comparable, heading_of
-from writing.extractive.units import Unit, UnitReader, announces, entries_below, is_sentence
+from writing.extractive.units import Unit, UnitReader, entries_below
 from writing.quality.likeness import runs
 
 INTRODUCTION_WORDS: Final = 320
@@ -223,12 +223,8 @@ class SpineReader:
 
     def _subsections(self, sections: Sequence[Section], room: int) -> list[tuple[Section, list[Part]]]:
         """Returns the parts of the most telling sub-sections, in the order of the source."""
-        readable = [
-            (section, parts)
-            for section in sections[:MAX_READ]
-            if (parts := self._parts_of(section))
-            and sum(each.words for each in parts) >= MIN_SUBSECTION_WORDS
-        ]
+        read = ((section, self._parts_of(section)) for section in sections[:MAX_READ])
+        readable = [(section, parts) for section, parts in read if parts and _is_enough(section, parts)]
         by_title = {comparable(section.title): (section, parts) for section, parts in reversed(readable)}
         distinct = [*reversed(by_title.values())]
         ranked = sorted(range(len(distinct)), key=lambda at: -self._telling(*distinct[at], at))
@@ -241,6 +237,9 @@ class SpineReader:
             fitting = _fitting(parts, share)
             found.append((section, fitting))
             left -= sum(part.words for part in fitting)
+            room -= sum(part.words for part in fitting)
+            if room <= 0:
+                break
         return found
 
     def _telling(self, section: Section, parts: Sequence[Part], place: int) -> float:
@@ -359,6 +358,12 @@ def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
         headings.add(name)
         if units or part.heading is not None:
             yield replace(part, units=tuple(units))
+
+
+def _is_enough(section: Section, parts: Sequence[Part]) -> bool:
+    """Whether a sub-section is worth its heading: not only the beginning of a text that ends at a hole."""
+    words = sum(part.words for part in parts)
+    return words >= max(MIN_SUBSECTION_WORDS, min(OWN_WORDS, section.own_words // 3))
 
 
 def _least_words(section: Section) -> int:

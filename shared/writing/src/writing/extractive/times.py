@@ -1,4 +1,4 @@
-"""Rates sources by age, and finds statements about a present that is over. Pure."""
+"""Finds statements about a present that is over. Pure."""
 
 import re
 from datetime import date
@@ -8,9 +8,6 @@ from typing import Final, NamedTuple
 DAYS_A_YEAR: Final = 365.25
 # A statement about "now" holds for about so long; one about "next month" was about a day that is gone.
 _FRESH_YEARS: Final = 1.0
-_LOSS_A_YEAR: Final = 0.04
-_LEAST: Final = 0.7
-_UNKNOWN: Final = 0.95
 # Sentences of at most this many characters are cached.
 _REMEMBERED: Final = 1024
 _LONGEST: Final = 1000
@@ -42,12 +39,6 @@ _AHEAD = re.compile(
 def _age(published_on: date | None, today: date) -> float | None:
     """Returns the age in years; None if the source has no date."""
     return None if published_on is None else max(0.0, (today - published_on).days / DAYS_A_YEAR)
-
-
-def age_weight(published_on: date | None, today: date) -> float:
-    """Returns a factor up to 1 that lowers the worth of old sources."""
-    years = _age(published_on, today)
-    return _UNKNOWN if years is None else max(_LEAST, 1 - _LOSS_A_YEAR * years)
 
 
 def is_outdated(text: str, published_on: date | None, today: date) -> bool:

@@ -27,7 +27,15 @@ from documents.blocks import (
 )
 from documents.sections import ENTRY_LEVEL, Section
 from writing.extractive import references
-from writing.extractive.mending import Mender, Structure, Surroundings, Test, beginning_of
+from writing.extractive.mending import (
+    Mender,
+    Structure,
+    Surroundings,
+    Test,
+    announces,
+    beginning_of,
+    is_sentence,
+)
 from writing.extractive.sentences import is_prose, split
 
 LISTING_WORDS: Final = 80
@@ -43,13 +51,7 @@ _NOTES: Final = frozenset(
 )
 MIN_ENTRIES: Final = 3
 MAX_MEAN_ENTRY: Final = 90
-_ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
 _LEADS: Final = re.compile(r"[:;,–—-]$|\b(?:and|or|like|as|is|are|to|with|of|the)$")  # noqa: RUF001
-_ANNOUNCES: Final = re.compile(
-    r"\b(?:following|follows?|below|for example|for instance|like this|such as|e\.g\.|these|here (?:is|are)|this way|as in|"
-    r"two|three|four|five|six|seven|eight|nine|ten|steps)\b",
-    re.IGNORECASE,
-)
 
 _ADDRESS: Final = re.compile(r"(?:→ )?(?:https?|ftp)://[^\s@]+")
 
@@ -276,7 +278,7 @@ class _BlockReader:
 
     def _readable(self, paragraph: Paragraph, *, leads: bool, continues: bool) -> Paragraph | None:
         text = paragraph.text
-        is_cut = _ENDS.search(text) is None and (
+        is_cut = not is_sentence(text) and (
             len(text.split()) < MIN_FRAGMENT_WORDS or _LEADS.search(text) is not None
         )
         if not leads and ((is_cut and not continues) or not is_prose(text)):
@@ -317,18 +319,7 @@ def _address_as_listing(block: Block) -> Block:
     return Listing((block.text,)) if isinstance(block, Paragraph) and is_address else block
 
 
-def is_sentence(text: str) -> bool:
-    """Whether a text ends as a sentence does."""
-    return _ENDS.search(text) is not None
-
-
-def announces(text: str) -> bool:
-    """Whether a paragraph leads up to the block behind it, by its end."""
-    last = (split(text) or (text,))[-1]
-    return _ENDS.search(text) is None or _ANNOUNCES.search(last) is not None
-
-
 def _is_scrap(paragraph: Paragraph) -> bool:
     """Whether nobody misses a paragraph: pointers, labels."""
-    is_label = len(paragraph.text.split()) < MIN_FRAGMENT_WORDS and _ENDS.search(paragraph.text) is None
+    is_label = len(paragraph.text.split()) < MIN_FRAGMENT_WORDS and not is_sentence(paragraph.text)
     return not paragraph.flags and (is_label or all(map(references.is_pointer, split(paragraph.text))))
