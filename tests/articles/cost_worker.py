@@ -41,9 +41,10 @@ async def _measure(folder: Path, keywords: list[str]) -> dict[str, Any]:
 
 def _prepare(documents: Any) -> tuple[Callable[[str], Any], int]:
     """Returns what finds the sources of a keyword, and how many an article needs, in this checkout."""
-    if hasattr(folder_sources, "DocumentIndex"):
-        return folder_sources.DocumentIndex(documents).find_sources, 1
-    return partial(folder_sources.find_sources, documents=documents, min_sources=3), 3
+    module: Any = folder_sources
+    if hasattr(module, "DocumentIndex"):
+        return module.DocumentIndex(documents).find_sources, 1
+    return partial(module.find_sources, documents=documents, min_sources=3), 3
 
 
 if __name__ == "__main__":

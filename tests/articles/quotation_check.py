@@ -75,9 +75,9 @@ def shown_parts(markdown: str) -> list[ShownPart]:
     see_also = False
     for element in lxml.html.document_fromstring(f"<body>{html}</body>").iter():
         if element.tag in _HEADING_TAGS:
-            see_also = element.text_content() == _SEE_ALSO
-        if see_also and element.text_content() == _SEE_ALSO:
-            continue
+            see_also = element.text == _SEE_ALSO
+            if see_also:
+                continue
         if element.tag in _HEADING_TAGS | {"pre", "p", "td", "th", "li"}:
             kind = "heading" if element.tag in _HEADING_TAGS or see_also else element.tag
             parts += [_part("term" if bold else kind, text) for text, bold in _own_texts(element)]

@@ -12,41 +12,19 @@ from typing import Final
 from urllib.parse import unquote
 
 import lxml.html
-from lxml import etree
 from markdown_it import MarkdownIt
 
-HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
-MAX_LISTING_WORDS: Final = 80
-"""Words of listings beyond these do not count: code alone is no text."""
-_UNSEEN: Final = frozenset({"script", "style", "noscript", "template", "svg", "head"})
-_FURNITURE_TAGS: Final = frozenset({"nav", "footer", "form"})
-_FURNITURE: Final = frozenset(
-    [
-        "header",
-        "footer",
-        "nav",
-        "navbar",
-        "navigation",
-        "navheader",
-        "navfooter",
-        "docnav",
-        "menu",
-        "sidebar",
-        "sphinxsidebar",
-        "bs-sidebar",
-        "related",
-        "toc",
-        "breadcrumb",
-        "breadcrumbs",
-        "tabs",
-        "navpath",
-        "nav-path",
-        "side-nav",
-        "headerlink",
-    ]
+from tests.articles.raw_text import (
+    HEADINGS,
+    TextRun,
+    count_runs,
+    count_words,
+    definition_words,
+    parts_of,
+    visible_text,
 )
+
 _MAIN: Final = "//main | //*[@role='main']"
-_WORD: Final = re.compile(r"[^\W_]")
 _NUMBERING: Final = re.compile(
     r"^(?:(?:chapter|appendix|part|section)\s+(?:\d+|[A-Z]|[IVXL]+)[.:]?\s+"
     r"|\d+(?:\.\d+)+\.?\s+|\d+[.)]\s+|\d+\s+[-\u2013\u2014]\s+|\d+\s+(?=[A-Z])|[A-Z](?:\.\d+)+\.?\s+|[A-Z]\.\s+)",
@@ -81,14 +59,6 @@ class RawEntry:
     words: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Words between two tags."""
-
-    words: int
-    listing: bool
-
-
 @dataclass(frozen=True)
 class RawPage:
     """A page as its bytes have it. `full_title` is the browser's title."""
@@ -99,32 +69,32 @@ class RawPage:
     is_redirect: bool = False
 
     @cached_property
-    def parts(self) -> tuple[lxml.html.HtmlElement | _Run, ...]:
+    def parts(self) -> tuple[lxml.html.HtmlElement | TextRun, ...]:
         """Headings and runs of words in reading order, without navigation."""
         main = self.root.xpath(_MAIN)
-        return tuple(_parts(main[0] if main else self.root))
+        return tuple(parts_of(main[0] if main else self.root))
 
     @cached_property
     def words(self) -> int:
-        return _count(part for part in self.parts if isinstance(part, _Run))
+        return count_runs(part for part in self.parts if isinstance(part, TextRun))
 
     @cached_property
     def text(self) -> str:
         """All text that the body shows, navigation too, marks of footnotes not; a blank line where a block begins or ends."""
-        return "".join(_visible(self.root))
+        return "".join(visible_text(self.root))
 
     def heading_words(self) -> Iterator[tuple[lxml.html.HtmlElement, int]]:
         """Yields each heading with the words up to the next of its level or above."""
         for at, part in enumerate(self.parts):
-            if isinstance(part, _Run):
+            if isinstance(part, TextRun):
                 continue
-            runs: list[_Run] = []
+            runs: list[TextRun] = []
             for later in self.parts[at + 1 :]:
-                if isinstance(later, _Run):
+                if isinstance(later, TextRun):
                     runs.append(later)
                 elif HEADINGS[later.tag] <= HEADINGS[part.tag]:
                     break
-            yield part, _count(runs)
+            yield part, count_runs(runs)
 
     @cached_property
     def elements(self) -> dict[lxml.html.HtmlElement, int]:
@@ -139,7 +109,7 @@ class RawPage:
         named = self._named_by(found[0])
         for element in (found[0], *found[0].iterancestors(), named):
             if element is not None and element.tag == "dt":
-                return _definition_words(element)
+                return definition_words(element)
         words = self.words
         for heading, count in self.heading_words():
             if heading is named:
@@ -254,10 +224,6 @@ def clean_title(title: str, site_names: Iterable[str] = ()) -> str:
     return cut.strip(" .:;,\u2013\u2014-#§")
 
 
-def count_words(text: str) -> int:
-    return sum(1 for word in text.split() if _WORD.search(word))
-
-
 def _encoding(content: bytes) -> str:
     try:
         content.decode()
@@ -268,49 +234,6 @@ def _encoding(content: bytes) -> str:
 
 def _decoded(content: bytes) -> str:
     return unicodedata.normalize("NFC", content.decode(_encoding(content)))
-
-
-def _parts(main: lxml.html.HtmlElement) -> Iterator[lxml.html.HtmlElement | _Run]:
-    walk = etree.iterwalk(main, events=("start", "end", "comment", "pi"))
-    listings = 0
-    for event, element in walk:
-        named = isinstance(element.tag, str)
-        if event == "start" and named:
-            if element is not main and (element.tag in HEADINGS or _is_furniture(element)):
-                if element.tag in HEADINGS:
-                    yield element
-                # Its "end" comes all the same, and with it the text behind it.
-                walk.skip_subtree()
-                continue
-            listings += element.tag == "pre"
-            if element.text and element.text.strip():
-                yield _Run(count_words(element.text), listings > 0)
-        else:
-            listings -= event == "end" and element.tag == "pre"
-            if element is not main and element.tail and element.tail.strip():
-                yield _Run(count_words(element.tail), listings > 0)
-
-
-def _is_furniture(element: lxml.html.HtmlElement) -> bool:
-    names = {*element.get("class", "").split(), element.get("id", "")}
-    return element.tag in _UNSEEN | _FURNITURE_TAGS or bool(names & _FURNITURE)
-
-
-def _count(runs: Iterable[_Run]) -> int:
-    kept = list(runs)
-    words, listing = sum(run.words for run in kept), sum(run.words for run in kept if run.listing)
-    # Where most is in <pre>, it is a manual page, and no listing.
-    return words if 2 * listing > words else words - max(0, listing - MAX_LISTING_WORDS)
-
-
-def _definition_words(term: lxml.html.HtmlElement) -> int:
-    words = 0
-    for sibling in term.itersiblings():
-        if sibling.tag == "dt" and words:
-            break
-        if sibling.tag == "dd":
-            words += _count(part for part in _parts(sibling) if isinstance(part, _Run))
-    return words
 
 
 def _headings(page: RawPage, page_title: str) -> Iterator[RawHeading]:
@@ -359,58 +282,3 @@ def _entry_term(text: str) -> str:
     if not comma or ", " in tail:
         return term
     return tail if head in tail.split() else f"{tail} {head}"
-
-
-_INLINE: Final = frozenset(
-    [
-        "a",
-        "abbr",
-        "acronym",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-    ]
-)
-
-
-def _visible(root: lxml.html.HtmlElement) -> Iterator[str]:
-    walk = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
-    for event, element in walk:
-        if event == "start" and isinstance(element.tag, str):
-            if element.tag in _UNSEEN or "footnote-reference" in element.get("class", ""):
-                walk.skip_subtree()
-                continue
-            if element.tag not in _INLINE:
-                yield "\n\n"
-            yield element.text or ""
-        else:
-            if event == "end" and element.tag not in _INLINE:
-                yield "\n\n"
-            if element is not root:
-                yield element.tail or ""
