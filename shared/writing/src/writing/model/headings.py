@@ -7,6 +7,7 @@ from typing import Final
 from writing.model.claims.checking import Evidence, check
 from writing.model.claims.wording import FRAMES, NEGATIONS, Token, WordKind, normal, tokens_of
 from writing.model.drafting import is_clean
+from writing.model.praise import find_unattributed_praise
 from writing.quality.measures import heading_problem
 
 MAX_SKIPPED: Final = 3
@@ -52,7 +53,7 @@ def choose_heading(
     for heading in (planned, *titles):
         if heading is None or heading_problem(heading, tuple(taken)):
             continue
-        if says_more(heading, keyword) and is_clean(heading):
+        if says_more(heading, keyword) and is_clean(heading) and not find_unattributed_praise(heading):
             return normal(heading)
     return None
 
