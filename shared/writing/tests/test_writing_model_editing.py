@@ -128,6 +128,7 @@ async def test_an_edit_that_loses_nothing_is_taken(
         edited(FIRST, [[(LEADS.text, (3,)), ("Paper filters leave cold brew clear.", (4,)), (METAL.text, (5,))]]),
         edited(FIRST, [[("Metal filters are bad.", (3,)), (CLEAR.text, (4,)), (METAL.text, (5,))]]),
         edited(FIRST, [[(LEADS.text, (3,))], [(CLEAR.text, (4,)), (METAL.text, (5,))]]),
+        edited(FIRST, [[(CLEAR.text, (4,)), (METAL.text, (5,)), (LEADS.text, (3,))]]),
     ],
     ids=[
         "unusable",
@@ -143,6 +144,7 @@ async def test_an_edit_that_loses_nothing_is_taken(
         "a condition is lost",
         "a transition says something",
         "a paragraph says nothing",
+        "a paragraph ends without a citation",
     ],
 )  # fmt: skip
 async def test_an_edit_that_loses_or_adds_something_is_not_taken(answer: dict[str, Any] | None) -> None:

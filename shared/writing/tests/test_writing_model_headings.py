@@ -62,6 +62,7 @@ def test_a_heading_that_says_more_or_nothing_is_not_carried(heading: str) -> Non
         ("What is cold brew?", ["Grinding"], "Grinding"),
         (None, ["Storing", "Cold brew"], None),
         (None, ["A" * 80], None),
+        (None, ["Acme makes the best filters"], None),
     ],
 )
 def test_the_sources_heading_takes_the_place_of_one_that_is_not_carried(

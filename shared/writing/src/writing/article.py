@@ -144,8 +144,7 @@ class ArticleEvidence:
 class Article:
     """A written article; `body_markdown` has `## ` sections but no title and no list of sources.
 
-    Each list item, and each paragraph but for a last sentence that only leads over, ends in ` [n]`; a listing or table belongs
-    to the paragraph before it.
+    Each paragraph and each list item ends in ` [n]`; a listing or table belongs to the paragraph before it.
 
     `cited` lists the numbers that occur in the body, ascending; the article uses none of the other sources.
     """

@@ -314,7 +314,7 @@ def _named(wanted: Sequence[str], head: SectionHead, facts: CollectionFacts) -> 
     for at, part in enumerate(parts if len(parts) > 1 else ()):
         rest = {each for other in (*parts[:at], *parts[at + 1 :]) for each in other}
         # "Postfix manual - postkick" is the page of postkick.
-        discount = 1.0 if rest <= _LIGHT | facts.product_words else _PART_DISCOUNT
+        discount = 1.0 if rest <= LIGHT_STEMS | facts.product_words else _PART_DISCOUNT
         best = max(best, discount * _likeness(wanted, part, facts))
     return best
 
@@ -351,7 +351,7 @@ def _likeness(
 
 def _names_most(keyword: Keyword, head: SectionHead, facts: CollectionFacts) -> bool:
     """Whether the title is more than half of the keyword, and nothing else: "Storing coffee" for storing coffee beans."""
-    light = _LIGHT | facts.product_words
+    light = LIGHT_STEMS | facts.product_words
     title = frozenset(each for each in telling_stems(bare_title(head.title)) if each not in light)
     wanted = frozenset(keyword.stems) - facts.product_words
     return head.kind not in _ENTRIES and title <= wanted and 2 * len(title) > len(wanted)

@@ -244,7 +244,7 @@ def _exhibits(sources: Sequence[ArticleSource]) -> dict[str, Exhibit]:
         for source in sources
         if source.quotable and source.section is not None
         for number, exhibit in enumerate(exhibits_of(source.n, source.section, source.titles_above), 1)
-        if all(map(is_clean, exhibit.texts))
+        if all(is_clean(text) and not find_unattributed_praise(text) for text in exhibit.texts)
     }
 
 

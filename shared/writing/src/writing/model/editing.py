@@ -122,7 +122,7 @@ class _Edition:
     subjects: tuple[str, ...]
 
     def apply(self, section: AssembledSection, new: EditedSection) -> AssembledSection:
-        """Returns the section edited; as it is if a paragraph would say nothing, or lose its table or list."""
+        """Returns the section edited; as it is if a paragraph would not end in a citation, or lose its table or list."""
         places: dict[int, int] = {}
         paragraphs: list[tuple[SupportedSentence, ...]] = []
         for place, paragraph in enumerate(new.paragraphs):
@@ -160,9 +160,10 @@ class _Edition:
 
 
 def _is_whole(paragraph: AssembledParagraph) -> bool:
-    """Whether a paragraph says something, and cites the source of its table or list."""
+    """Whether a paragraph ends in a citation, and cites the source of its table or list."""
     sources = {n for each in paragraph.sentences for n in each.sources}
-    return bool(sources) and (paragraph.exhibit is None or paragraph.exhibit.n in sources)
+    ends = bool(paragraph.sentences and paragraph.sentences[-1].sources)
+    return ends and (paragraph.exhibit is None or paragraph.exhibit.n in sources)
 
 
 def _names_again(text: str, old: str, before: str) -> bool:

@@ -8,6 +8,7 @@ from writing.model.claims.checking import check
 from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import FRAMES, NEGATIONS, Token, WordKind, normal, tokens_of
 from writing.model.drafting import is_clean
+from writing.model.praise import find_unattributed_praise
 from writing.quality.measures import heading_problem
 
 MAX_SKIPPED: Final = 3
@@ -53,7 +54,7 @@ def choose_heading(
     for heading in (planned, *titles):
         if heading is None or heading_problem(heading, tuple(taken)):
             continue
-        if says_more(heading, keyword) and is_clean(heading):
+        if says_more(heading, keyword) and is_clean(heading) and not find_unattributed_praise(heading):
             return normal(heading)
     return None
 

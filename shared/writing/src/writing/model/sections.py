@@ -308,14 +308,19 @@ class _Sorting:
         self.cuts: list[CutSentence] = []
 
     def paragraph(self, judged: _JudgedParagraph) -> AssembledParagraph | None:
-        """Returns what stands of a paragraph; None if nothing of it says anything."""
-        stands = tuple(each for each in judged.sentences if self._stands(each))
-        kept = tuple(each for each in stands if isinstance(each, SupportedSentence))
-        sources = {n for each in kept for n in each.sources}
-        if not sources:
+        """Returns what stands of a paragraph; None if nothing of it says anything.
+
+        A sentence that only leads over does not end it: paragraphs end in a citation.
+        """
+        stands = [each for each in judged.sentences if self._stands(each)]
+        kept = [each for each in stands if isinstance(each, SupportedSentence)]
+        while kept and not kept[-1].sources:
+            kept.pop()
+        if not kept:
             return None
+        sources = {n for each in kept for n in each.sources}
         exhibit = judged.exhibit if judged.exhibit and judged.exhibit.n in sources else None
-        return AssembledParagraph(kept, exhibit)
+        return AssembledParagraph(tuple(kept), exhibit)
 
     def _stands(self, sentence: Verdict) -> bool:
         if isinstance(sentence, RejectedSentence):
