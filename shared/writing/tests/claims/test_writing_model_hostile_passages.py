@@ -7,15 +7,15 @@ from types import FrameType
 from typing import Any
 
 import pytest
-
-from writing.model.claims import alignment, checking, comparison_budget, omissions, rephrasings
-from writing.model.claims.checking import TOO_MUCH, ClaimVerdict, Evidence, check
 from writing.model.claims.comparison_budget import (
     CHECK_STEPS,
     PASSAGE_STEPS,
     ComparisonBudget,
     TooMuchWorkError,
 )
+
+from writing.model.claims import alignment, checking, comparison_budget, omissions, rephrasings
+from writing.model.claims.checking import TOO_MUCH, ClaimVerdict, Evidence, check
 from writing.model.drafting import MAX_PASSAGE
 
 LINES_A_STEP = 8

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from writing.model.claims.paraphrases import problems
 
 from writing import ArticleSource, SourcePassage
 from writing.model.answers import DraftSentence
 from writing.model.claims.checking import Evidence, check
-from writing.model.claims.paraphrases import problems
 from writing.model.claims.wording import WordKind, tokens_of
 from writing.model.drafting import (
     RejectedSentence,

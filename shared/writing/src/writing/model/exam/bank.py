@@ -1,0 +1,70 @@
+"""Reads the bank of the exam: passages of eight subjects, true sentences and lies about them, as JSON beside this module.
+
+Passages and sentences are invented, and written for this bank. Four subjects were written before the rules on words
+(`development`), four once the rules stood (`blind`).
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any, Final, Literal, TypeAlias
+
+from writing.model.claims.comparison import Evidence
+from writing.model.judge.question import Claim, Finding, Quote, Reading
+
+Half: TypeAlias = Literal["development", "blind"]
+SUBJECTS: Final = ("medicine", "history", "cooking", "company", "law", "manuals", "sport", "nature")
+TRUE: Final = "true"
+"""The kind of a sentence that is no lie."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExamItem:
+    """A sentence that cites passages, and what a careful judge answers to it."""
+
+    subject: str
+    half: Half
+    kind: str
+    """`true`, or the kind of the lie, such as `unit`."""
+    sentence: str
+    cited: tuple[Evidence, ...]
+    reading: Reading
+    again: str = ""
+    """Of a true sentence: the second wording of a writer who was told the reason of a refusal and the passage's words."""
+
+    @property
+    def is_true(self) -> bool:
+        return self.kind == TRUE
+
+
+def read_bank(half: Half | None = None) -> tuple[ExamItem, ...]:
+    """Returns the items of one half, or all of them."""
+    return tuple(item for subject in SUBJECTS for item in _items(subject) if half in {None, item.half})
+
+
+def _items(subject: str) -> Iterator[ExamItem]:
+    told: Mapping[str, Any] = json.loads(files(__package__).joinpath(f"{subject}.json").read_text("utf-8"))
+    passages = {
+        name: Evidence(name, each["heading"], each["text"]) for name, each in told["passages"].items()
+    }
+
+    def item(kind: str, each: Mapping[str, Any], finding: Finding, claims: Sequence[Claim]) -> ExamItem:
+        return ExamItem(
+            subject,
+            told["half"],
+            kind,
+            each["sentence"],
+            tuple(passages[name] for name in each["passages"]),
+            Reading(number=1, claims=tuple(claims), why="", finding=finding),
+            each.get("again", ""),
+        )
+
+    for each in told["true"]:
+        claims = [
+            Claim(says=one["words"], quotes=(Quote(passage=one["passage"], words=one["quote"]),))
+            for one in each["claims"]
+        ]
+        yield item(TRUE, each, "supported", claims)
+    for each in told["lies"]:
+        yield item(each["kind"], each, each["finding"], ())
