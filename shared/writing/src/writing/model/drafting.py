@@ -41,6 +41,7 @@ _BREAKS_OFF: Final = re.compile(
     re.IGNORECASE,
 )
 """Words that end no sentence: “It was the first brewer in the.”"""
+_SHORT_WORDS: Final = re.compile(r"\b\w{1,2}\b")
 
 
 class RejectionReason(StrEnum):
@@ -144,7 +145,8 @@ class WritingMaterial:
         """Supports the draft if it is one clean, uncopied sentence that its cited passages among `offered` support."""
         text = normal(draft.text)
         problem = _unclean(text, forbidden)
-        if problem is None and self.language and is_foreign(text, self.language):
+        # Words of one or two letters belong to several languages.
+        if problem is None and self.language and is_foreign(_SHORT_WORDS.sub("", text), self.language):
             problem = "it is in another language than the article"
         if problem is None and not draft.passages:
             problem = "it cites no passage"
@@ -255,7 +257,7 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
         return f"it passes on an instruction ({form})"
     if (words := find_unattributed_praise(text)) is not None:
         return f"it praises (“{words}”) without saying who does: name whose opinion it is, or leave it out"
-    if not _ENDS.search(text):
+    if not _ENDS.search(text) or _BREAKS_OFF.search(text):
         return "it is no whole sentence"
     if len(sentences_of(text)) > 1:
         return "it is more than one sentence"

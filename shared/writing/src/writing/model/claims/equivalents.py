@@ -27,7 +27,7 @@ _PAST_FORMS: Final = """
     shook; steal stole stolen; swim swam; throw threw thrown; wear wore worn; burn burnt; flee fled; fight fought; sink sank sunk;
     die died; shrink shrank shrunk; strike struck; learn learnt; tell told; hear heard; mean meant; shoot shot; weep wept; drink
     drank; eat ate eaten; get got; forbid forbade forbidden; withdraw withdrew withdrawn; forecast forecasted; hide hid hidden;
-    lend lent; lie lay; sleep slept; catch caught; seek sought; wind wound; deal dealt; beat beaten; bear bore; agree agreed; bind bound; blow blew
+    lend lent; lie lay; sleep slept; catch caught; seek sought; wind wound; deal dealt; beat beaten; bear bore; agree agreed; use used; bind bound; blow blew
 """
 PAST_FORMS: Final = {
     form: forms.split()[0]

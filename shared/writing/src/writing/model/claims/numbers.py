@@ -211,14 +211,32 @@ def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
         )
         if word in _CHANGES and not is_range:
             yield token.key, word
-        elif (
-            before >= 0
-            and tokens[before].key in _MOVES
-            and [each.text for each in tokens[at + 1 : at + 2]] != ["to"]
-        ):
+        elif _begins_range(tokens, at):
+            yield token.key, "from"
+        elif before >= 0 and tokens[before].key in _MOVES:
             yield token.key, "by"
         else:
             yield token.key, ""
+
+
+def _begins_range(tokens: Sequence[Token], at: int) -> bool:
+    """Whether “to” and a number follow, across units: “90 seconds to 35”."""
+    to = next(
+        (place for place in range(at + 1, len(tokens)) if tokens[place].key not in UNIT_KEYS), len(tokens)
+    )
+    return [plain_word(each) for each in tokens[to : to + 1]] == ["to"] and [
+        each.kind for each in tokens[to + 1 : to + 2]
+    ] == [WordKind.NUMBER]
+
+
+def _begins_range(tokens: Sequence[Token], at: int) -> bool:
+    """Whether “to” and a number follow, across units: “90 seconds to 35”."""
+    to = next(
+        (place for place in range(at + 1, len(tokens)) if tokens[place].key not in UNIT_KEYS), len(tokens)
+    )
+    return [plain_word(each) for each in tokens[to : to + 1]] == ["to"] and [
+        each.kind for each in tokens[to + 1 : to + 2]
+    ] == [WordKind.NUMBER]
 
 
 def is_number(tokens: Sequence[Token], at: int) -> bool:

@@ -15,6 +15,7 @@ from writing.model.claims.word_lists import (
     FRAME_KEYS,
     FRAMED,
     GIVES_CAUSE,
+    HELPS,
     LEFT_OUT,
     NO_PREFIX,
     NOT,
@@ -113,9 +114,9 @@ def _next(tokens: Sequence[Token], at: int) -> str | None:
 
 
 def _is_one_of(tokens: Sequence[Token], at: int, claim: Clause) -> bool:
-    """Whether the claim has only one of the two things that “or” joins."""
+    """Whether the claim has one or both of the two things that “or” joins."""
     before = next((each.key for each in reversed(tokens[:at]) if each.kind in SAYING), None)
-    return (before in claim.keys) != (_next(tokens, at) in claim.keys)
+    return before in claim.keys or _next(tokens, at) in claim.keys
 
 
 def added_limits(these: Comparison) -> Iterator[str]:
@@ -341,8 +342,34 @@ def frames(these: Comparison) -> Iterator[str]:
             allowed |= {"not", "without"} if kind is FRAMED[2] else set()
             scope = _framed_by(text, at, alone=kind is FRAMED[0])
             shared = len(scope & these.claim.keys)
-            if not own & allowed and scope and shared >= min(2, len(scope)):
+            if not own & allowed and scope and shared >= min(2, (len(scope) + 1) // 2):
                 yield left_out(f"{text[at - 1].text} to" if to_be else token.text)
+
+
+def dropped_helpers(these: Comparison) -> Iterator[str]:
+    """“Built” for “helped to build”, “is” for “used to be”."""
+    for text in these.texts:
+        for at, token in enumerate(text[:-2]):
+            to = next(
+                (
+                    place
+                    for place in range(at + 1, min(at + NEAR + 1, len(text) - 1))
+                    if plain_word(text[place]) == "to"
+                ),
+                0,
+            )
+            helps = token.key in HELPS and to and text[to + 1].kind is WordKind.CONTENT
+            used = (
+                plain_word(token) == "used"
+                and to == at + 1
+                and plain_word(text[at - 1]) not in _PRESENT | _PAST
+            )
+            done = _next(text, to) if helps or used else None
+            said = {each.key for each in these.claim.tokens} & HELPS or these.claim.words & (
+                _PAST if used else DENYING | {"can", "must"}
+            )
+            if done in these.claim.keys and not said:
+                yield left_out(f"{token.text} to")
 
 
 def _is_to_be(tokens: Sequence[Token]) -> bool:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from writing.model.claims.clauses import SAYING, nearest, plain_word
-from writing.model.claims.comparison import Comparison
+from writing.model.claims.clauses import SAYING, meaningful_keys, nearest, plain_word
+from writing.model.claims.comparison import Comparison, Statement
 from writing.model.claims.word_lists import NOT, RELATIONS
 from writing.model.claims.wording import (
     ARTICLES,
@@ -16,7 +16,6 @@ from writing.model.claims.wording import (
     UNIT_KEYS,
     Token,
     WordKind,
-    content_key,
     is_past,
 )
 
@@ -30,25 +29,7 @@ _BE: Final = frozenset("is are was were be been being".split())  # noqa: SIM905
 _AUXILIARIES: Final = _BE | frozenset(
     "has have had do does did will would can could may might must should shall".split()  # noqa: SIM905
 )
-_MONTHS: Final = frozenset(
-    map(
-        content_key,
-        [
-            "january",
-            "february",
-            "march",
-            "april",
-            "may_",
-            "june",
-            "july",
-            "august",
-            "september",
-            "october",
-            "november",
-            "december",
-        ],
-    )
-)
+_LIMITING: Final = frozenset("in at among for with without after before during within under".split())  # noqa: SIM905
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 _ROLES: Final = frozenset({"of", "by", "from", "under", "to", "against"})
 
@@ -187,26 +168,28 @@ def _has_verb(tokens: Sequence[Token]) -> bool:
 
 def other_subjects(these: Comparison) -> Iterator[str]:
     """Verbs with another subject than the passages give them, of which they speak elsewhere."""
-    theirs: dict[str, list[_Verb]] = {}
-    for text in these.texts:
-        for verb in _verbs(text):
-            theirs.setdefault(verb.key, []).append(verb)
+    theirs: dict[str, list[tuple[_Verb, Statement]]] = {}
+    for each in these.support:
+        for verb in _verbs(each.sentence.tokens):
+            theirs.setdefault(verb.key, []).append((verb, each))
     for own in _verbs(these.claim.tokens):
         there = theirs.get(own.key, [])
-        if own.subject and there and not any(_same_subject(own, each, these) for each in there):
+        if own.subject and there and not any(_same_subject(own, *each, these) for each in there):
             yield f"its passage does not say that “{' '.join(each.text for each in own.subject)}” {own.text}"
 
 
-def _same_subject(own: _Verb, there: _Verb, these: Comparison) -> bool:
+def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) -> bool:
     head = own.subject[-1]
     names = {each.key for each in own.subject if each.text[0].isupper()}
     words = {each.key for each in there.subject}
     named = {each.key for each in there.subject if each.text[0].isupper()}
     if names and named and names - named and named - names and own.is_passive == there.is_passive:
         return False
-    if not there.subject or head.key in words or head.key not in these.known:
+    if head.key in words or head.key not in these.known:
         return True
     before, after = ({each.key for each in part} for part in (there.before, there.after))
+    if not there.subject:
+        return head.key in said.before | said.topic | before or own.is_passive != there.is_passive
     return head.key in (after if own.is_passive != there.is_passive else before)
 
 
@@ -233,27 +216,31 @@ def _beside(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
             yield one.key, other.key
 
 
-def mixed_statements(these: Comparison) -> Iterator[str]:
-    """Clauses whose words stand in two statements of the passages of which neither names the other's subject."""
-    for clause in these.clauses:
-        best = max(these.support, key=lambda each: len(clause.keys & each.sentence.keys), default=None)
-        if best is None:
-            continue
-        # A sentence that says “it” or “its” goes on with the same thing.
-        near = {key for each in these.support if each.continues for key in each.sentence.keys}
-        strays = clause.keys & these.known - best.sentence.keys - best.before - best.topic - near
-        if len(strays) > 1:
-            yield f"it mixes what its passages say of different things: {', '.join(sorted(strays))}"
-
-
-def dropped_places(these: Comparison) -> Iterator[str]:
-    """A place or time of which alone the passage says so: “in the province of Toral”."""
+def dropped_phrases(these: Comparison) -> Iterator[str]:
+    """A place, time or group of which alone the passage says so: “in mice”, “after two doses”, “for members”."""
+    unsaid = len(these.claim.keys - these.said.keys)
     for clause in these.clauses:
         for near in nearest(clause, these.theirs):
             if len(near.keys & clause.keys) < ORDER * len(near.keys):
                 continue
-            for at, key in _names(near.tokens):
-                word = _hangs_on(near.tokens, at)
-                phrase = {key for _, key in _names(near.tokens[at : at + NEAR])} | {key}
-                if word in {"in", "at", "among"} and not phrase & (these.claim.keys | _MONTHS):
-                    yield f"its passage says this of “{word} {near.tokens[at].text}” alone, which must not be left out"
+            left = [
+                each for each in _phrases(near.tokens) if not set(meaningful_keys(each)) & these.claim.keys
+            ]
+            if len(left) > unsaid:
+                yield f"its passage says this “{' '.join(each.text for each in left[0])}”, which must not be left out"
+
+
+def _phrases(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """Yields each preposition that may limit a statement, with the words up to the next one or the end of the clause."""
+    for at, token in enumerate(tokens):
+        if plain_word(token) not in _LIMITING:
+            continue
+        end = at + 1
+        while (
+            end < len(tokens)
+            and tokens[end].kind is not WordKind.BREAK
+            and plain_word(tokens[end]) not in PREPOSITIONS
+        ):
+            end += 1
+        if meaningful_keys(tokens[at + 1 : end]):
+            yield tokens[at:end]

@@ -30,8 +30,7 @@ RULES: Final[Mapping[str, Rule]] = {
         roles.hung_names,
         roles.other_subjects,
         roles.swapped_names,
-        roles.mixed_statements,
-        roles.dropped_places,
+        roles.dropped_phrases,
         qualifiers.unsaid_words,
         qualifiers.left_out_limits,
         qualifiers.added_limits,
@@ -43,6 +42,7 @@ RULES: Final[Mapping[str, Rule]] = {
         qualifiers.ranks,
         qualifiers.causes,
         qualifiers.frames,
+        qualifiers.dropped_helpers,
         qualifiers.comparisons,
     )
 }

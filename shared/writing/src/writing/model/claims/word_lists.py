@@ -55,7 +55,7 @@ LEFT_OUT: Final[tuple[tuple[frozenset[str], frozenset[str]], ...]] = (
     (_DEGREES, frozenset()),
     (_words("formerly previously originally"), _words("once was were had used earlier before")),
     (_words("or"), frozenset()),
-    (_words("will shall"), _words("may can might could should must is are to")),
+    (_words("will shall would"), _words("may can might could should must is are to")),
 )
 """If a passage's clause has a word of the first set, the claim needs it, another of its kind, or one of the second set."""
 _WIDE: Final = _words("country countries world worldwide nation nationwide continent society public mankind")
@@ -76,6 +76,8 @@ RANKS: Final = _words(
     "first second third last leading top chief foremost best worst better sole unique main greatest only"
 )
 """Words that put a thing before others."""
+HELPS: Final = _keys("help ask allow permit need begin start able want order tell force urge enable")
+"""Before “to”: who “helped to build” a thing did not build it."""
 RELATIONS: Final = _keys(
     "pupil student apprentice teacher mentor founder owner head leader maker son daughter brother sister father mother wife husband"
     " successor predecessor rival part member"
@@ -84,8 +86,8 @@ RELATIONS: Final = _keys(
 
 FRAMED: Final[tuple[frozenset[str], ...]] = (
     _keys(
-        "say according argue claim suggest write note state insist call consider regard think believe describe praise blame"
-        " advise warn view opinion estimate reportedly supposedly allegedly allege rumour rumor recommend hold complain"
+        "say according argue claim suggest insist call consider regard think believe describe praise blame"
+        " advise warn view opinion estimate reportedly supposedly allegedly allege rumour rumor recommend complain accuse charge"
     ),
     _keys("fear doubt worry"),
     _keys(

@@ -113,7 +113,7 @@ _FREE: Final = PRONOUNS - {"former", "latter"} | _words(
     " i me my mine and or what how there here do does did doing done has have had having also just then into"
     " onto during within through across per via other same own whom even ones simply really actually basically itself themselves oneself"
 )
-_NEUTRAL: Final = _words("people person someone called call named")
+_NEUTRAL: Final = _words("people person someone")
 """Verbs and nouns with too little meaning to count against a sentence."""
 
 PARTICLES: Final = _words("over under up down off out away")

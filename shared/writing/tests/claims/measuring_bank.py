@@ -1,0 +1,132 @@
+"""Measures the rules on the bank of the exam, with an honest judge, an agreeing one and none.
+
+    python shared/writing/tests/claims/measuring_bank.py            # both halves, and what each rule earns
+    python shared/writing/tests/claims/measuring_bank.py through    # and the lies that get past an agreeing judge
+
+The honest judge answers what the bank says. The agreeing one finds everything supported, and shows the nearest sentences of
+the passages for it, word for word. What does not stand is written once more, in the bank's second wording.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from writing import ArticleSource
+from writing.model.answers import DraftSentence
+from writing.model.claims.checking import check, objections
+from writing.model.claims.comparison import Comparison
+from writing.model.claims.rules import RULES
+from writing.model.claims.wording import tokens_of
+from writing.model.copying import SourceRuns
+from writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
+from writing.model.exam.bank import ExamItem, Half, read_bank
+from writing.model.judge.findings import apply_reading
+from writing.model.judge.question import Claim, Quote, Reading
+
+HALVES: Final[tuple[Half, ...]] = ("development", "blind")
+
+
+@dataclass(frozen=True)
+class HalfCounts:
+    true: int
+    lies: int
+    first: int
+    """True sentences that an honest judge and the rules keep at once; `mended`, after a second wording as well."""
+    mended: int
+    agreed: tuple[ExamItem, ...]
+    """Lies that stand if a judge agrees to everything; `unjudged`, without a judge."""
+    unjudged: tuple[ExamItem, ...]
+    true_unjudged: int
+
+
+def count(items: Sequence[ExamItem]) -> HalfCounts:
+    true = [each for each in items if each.is_true]
+    lies = [each for each in items if not each.is_true]
+    first = [each for each in true if stands(each, each.sentence, each.reading)]
+    again = [each for each in true if each not in first and stands(each, each.again, _shown_again(each))]
+    return HalfCounts(
+        len(true),
+        len(lies),
+        len(first),
+        len(first) + len(again),
+        tuple(each for each in lies if stands(each, each.sentence, agreeing(each, each.sentence))),
+        tuple(each for each in lies if check(each.sentence, each.cited).holds),
+        sum(check(each.sentence, each.cited).holds for each in true),
+    )
+
+
+def stands(item: ExamItem, sentence: str, reading: Reading) -> bool:
+    """Whether the rules and this reading keep the sentence."""
+    material = material_of(item)
+    draft = DraftSentence(text=sentence, passages=tuple(each.id for each in item.cited))
+    judged = material.judge(draft, frozenset(material.evidence), ())
+    if isinstance(judged, RejectedSentence) and not judged.conceivable:
+        return False
+    return isinstance(apply_reading(judged, reading, material), SupportedSentence)
+
+
+def material_of(item: ExamItem) -> WritingMaterial:
+    return WritingMaterial(
+        {each.id: each for each in item.cited},
+        {each.id: ArticleSource(n=at, title="", passages=()) for at, each in enumerate(item.cited, 1)},
+        SourceRuns.of(each.text for each in item.cited),
+        language="en",
+    )
+
+
+def agreeing(item: ExamItem, sentence: str) -> Reading:
+    """Of a judge who confirms everything with the nearest sentences of its passages."""
+    return Reading(
+        number=1,
+        claims=(Claim(says="all of it", quotes=tuple(_nearest(item, sentence))),),
+        why="",
+        finding="supported",
+    )
+
+
+def _shown_again(item: ExamItem) -> Reading:
+    """What an honest judge shows for the second wording: the same words, and whole sentences around them."""
+    shown = agreeing(item, item.again).claims
+    return item.reading.model_copy(update={"claims": (*item.reading.claims, *shown)})
+
+
+def _nearest(item: ExamItem, sentence: str) -> Iterator[Quote]:
+    for each in Comparison(tokens_of(sentence), item.cited).support[:3]:
+        yield Quote(passage=each.passage, words=each.text)
+
+
+def rules_worth(items: Sequence[ExamItem]) -> Iterator[tuple[str, int, int]]:
+    """Yields each rule with the lies that it alone refuses, and the true sentences that it alone costs."""
+    alone = Counter[tuple[str, bool]]()
+    for each in items:
+        found = objections(each.sentence, each.cited)
+        alone.update((rule, each.is_true) for rule in found if len(found) == 1)
+    return ((rule, alone[rule, False], alone[rule, True]) for rule in RULES)
+
+
+def main() -> None:
+    for half in HALVES:
+        found = count(read_bank(half))
+        _say(f"{half}: {found.true} true sentences, {found.lies} lies")
+        _say(
+            f"  honest judge keeps {found.first} true at first, {found.mended} after mending ({found.mended / found.true:.1%})"
+        )
+        _say(f"  agreeing judge lets {len(found.agreed)} lies through ({len(found.agreed) / found.lies:.1%})")
+        _say(f"  no judge lets {len(found.unjudged)} lies through, and {found.true_unjudged} true at first")
+        _say(f"  by kind: {dict(Counter(each.kind for each in found.agreed))}")
+        if "through" in sys.argv:
+            for each in found.agreed:
+                _say(f"    {each.kind}: {each.sentence}")
+    _say(f"{'rule':24}{'lies it alone refuses':>24}{'true it alone costs':>24}")
+    for rule, refused, cost in rules_worth(read_bank()):
+        _say(f"{rule:24}{refused:>24}{cost:>24}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    main()
