@@ -89,10 +89,11 @@ async def test_connecting_a_judge_says_the_price_and_examines_it(installation: I
     installation.model.judging = honest_judge
     told = await installation.connect("scripted-1")
     price, remark, follow = told.splitlines()
-    assert "200 sentences" in price
-    assert (
-        "It costs up to 0.08 dollars, counted for the brand judge-exams, and takes about 11 minutes" in price
-    )
+    plan = installation.examiner.plan
+    most = (plan.tokens_read * 0.25 + plan.tokens_written * 2) / 1_000_000
+    assert f"asks about 200 sentences in {plan.questions} questions" in price
+    assert f"It costs up to {most:.2f} dollars, counted for the brand judge-exams" in price
+    assert f"takes about {plan.seconds / 60:.0f} minutes" in price
     assert (remark, "is under way" in follow) == ("model is connected", True)
     assert "until it has passed the exam that is under way" in (await installation.brandctl("list")).err
 
@@ -101,14 +102,15 @@ async def test_connecting_a_judge_says_the_price_and_examines_it(installation: I
     shown = await installation.brandctl("exam")
     headings, row = (line.split("\t") for line in shown.out.splitlines())
     cells = dict(zip(headings, row, strict=True))
-    questions = installation.examiner.plan.questions
+    questions = plan.questions
+    spent = f"{questions * A_QUESTION / 1_000_000:.6f}".rstrip("0")
     assert (cells["judge"], cells["model"], cells["exam"]) == ("model", "scripted-1", "passed")
     assert (cells["true kept"], cells["lies kept"], cells["precision"]) == (
         "100 of 100",
         "0 of 100",
         "100.0%",
     )
-    assert (cells["answered"], cells["spent"]) == (f"{questions} of {questions}", "0.0126")
+    assert (cells["answered"], cells["spent"]) == (f"{questions} of {questions}", spent)
     assert "at most 2% of the lies and at least 90% of the true sentences" in shown.err
     assert "articles may be published on its word" in shown.err
     calls = await installation.ledger()
@@ -149,7 +151,7 @@ async def test_one_that_stays_below_the_bar_is_shown_with_the_lies_that_it_belie
 async def test_where_the_cap_is_reached_it_waits_until_there_is_more(installation: Installation) -> None:
     installation.model.judging = honest_judge
     spend = installation.brandctl.of("spend")
-    await spend("cap", "judge-exams", "--day", "0.02")
+    await spend("cap", "judge-exams", "--day", "0.015")
     await installation.connect("scripted-1")
     await installation.examine()
 

@@ -123,7 +123,7 @@ def _shown(judge: "answers.JudgeView", told: "answers.JudgeList") -> Result:
     result = exam["result"]
     cells = ["", "", "", ""]
     if result is not None:
-        kept = [f"{result[part]['kept']} of {result[part]['total']}" for part in ("true", "lies")]  # type: ignore[literal-required]
+        kept = [f"{result[part]['kept']} of {result[part]['total']}" for part in ("true", "lies")]
         cells = [*kept, f"{result['precision']:.1%}", f"{result['recall']:.1%}"]
     headings = (
         "judge",

@@ -20,7 +20,7 @@ from writing.model.exam.choice import choose_sentences
 from writing.model.exam.grading import LEAST_TRUE_KEPT, MOST_LIES_KEPT, grade
 from writing.model.exam.questions import exam_questions, exam_size
 from writing.model.judge.question import Reading, SecondReading
-from writing.model.session import COMPLETION, ModelSession
+from writing.model.session import ModelSession
 from writing.writer import UnusableModelAnswerError
 
 ResultT = TypeVar("ResultT")
@@ -61,10 +61,6 @@ class ExamAnswers:
             async with self._database.transaction() as tx:
                 self._stored[name] = await store.store_answer(tx.connection, self._exam_id, name, answer)
         return result_type.validate_json(self._stored[name])
-
-    @property
-    def models(self) -> list[str]:
-        return sorted({COMPLETION.validate_json(each).model for each in self._stored.values()})
 
 
 class JudgeExaminer:
@@ -133,8 +129,8 @@ class JudgeExaminer:
             except UnusableModelAnswerError as error:
                 readings.append(())
                 unusable.append(str(error))
-            if len(answers.models) > 1:
-                mixed = f"its answers come from several models, {' and '.join(answers.models)}; begin it again once one is there"
+            if len(session.models) > 1:
+                mixed = f"its answers come from several models, {' and '.join(sorted(session.models))}; begin it again once one is there"
                 return await self._fail(exam, mixed)
             if len(unusable) >= MOST_UNUSABLE:
                 return await self._fail(
@@ -143,12 +139,11 @@ class JudgeExaminer:
             if answers.is_new:
                 return False
         result = grade(self._questions, readings)
+        (model,) = session.models
         state = ExamState.PASSED if result.passed else ExamState.FAILED
         async with self._database.transaction() as tx:
-            await store.end_exam(
-                tx.connection, exam, state, model=answers.models[0], result=result.model_dump_json()
-            )
-        log.info("judge_examined", judge=exam.judge, model=answers.models[0], state=state.value)
+            await store.end_exam(tx.connection, exam, state, model=model, result=result.model_dump_json())
+        log.info("judge_examined", judge=exam.judge, model=model, state=state.value)
         return True
 
     async def _retry(self, exam: ExamRow, problem: str, after: timedelta | None) -> None:

@@ -14,7 +14,7 @@ from writing.model.judge.judge import TOKENS_A_READING
 from writing.model.judge.question import CitedSentence, cited_by, messages
 from writing.model.writer import CHARACTERS_A_TOKEN
 
-A_QUESTION: Final = 8
+A_QUESTION: Final = 10
 """The most sentences of a question: as many as a section has."""
 TOKENS_A_SECOND: Final = 50
 """How fast a hosted model writes, for the estimate of the time."""
@@ -66,8 +66,10 @@ def exam_questions(chosen: Sequence[ExamItem], max_tokens: int) -> tuple[ExamQue
     questions: list[ExamQuestion] = []
     for _, of_subject in groupby(chosen, key=lambda each: each.subject):
         some = tuple(of_subject)
-        for at in range(0, len(some), size):
-            questions.append(ExamQuestion(len(questions) + 1, some[at : at + size]))
+        parts = -(-len(some) // size)
+        for part in range(parts):
+            sentences = some[len(some) * part // parts : len(some) * (part + 1) // parts]
+            questions.append(ExamQuestion(len(questions) + 1, sentences))
     return tuple(questions)
 
 
