@@ -108,7 +108,6 @@ def _source(n: int, found: ResearchSource, licence: str | None) -> ArticleSource
         path=found.path,
         licence=found.licence or licence,
         published_on=found.published_on,
-        author=found.author,
         passages=tuple(
             SourcePassage(each.heading, each.text, each.score, each.flags) for each in found.passages
         ),
