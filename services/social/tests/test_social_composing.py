@@ -189,6 +189,8 @@ def test_what_is_quoted_stands_in_quotation_marks_with_its_source() -> None:
         ("This keeps the cup from turning bitter.", False),
         ("However, a darker roast needs cooler water.", False),
         ("For example, a darker roast needs cooler water.", False),
+        ("A closed bag protects coffee from all four well enough.", False),
+        ("You cannot easily fix these by yourself.", False),
         ("Steeping makes it a method of immersion.", False),
         ("a darker roast needs cooler water than this.", False),
         ("A darker roast needs cooler water than the.", False),
@@ -216,6 +218,16 @@ def test_posts_of_an_article_do_not_all_say_the_same() -> None:
 def test_a_short_post_that_does_not_name_its_subject_gets_the_title() -> None:
     text = draft("x", command(description="Sixteen to one is where most people start.", points=())).text
     assert text.startswith("Pour-over coffee: a sourced overview\n\nSixteen to one")
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"), [("descaling a kettle", "Descaling a kettle"), ("iPhone cases", "iPhone cases")]
+)
+def test_no_post_begins_in_lower_case(title: str, shown: str) -> None:
+    text = draft(
+        "telegram", command(title=title, description="Sixteen to one is where most people start.", points=())
+    ).text
+    assert text.startswith(f"{shown}\n\n")
 
 
 def test_no_sentence_is_said_twice() -> None:

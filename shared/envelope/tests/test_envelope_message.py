@@ -16,6 +16,7 @@ from envelope.brand.payloads import (
     KnownPost,
     Picture,
     Priority,
+    QuotedSource,
     ResearchRequested,
     SocialCreate,
 )
@@ -34,6 +35,10 @@ CONTEXTS = st.builds(
     keyword=words(min_size=1),
     meta_description=words(),
     key_points=st.lists(words(), max_size=5),
+    opening=words(),
+    headings=st.lists(words(), max_size=3).map(tuple),
+    sources=st.lists(st.builds(QuotedSource, title=words(min_size=1)), max_size=3).map(tuple),
+    origins=st.lists(st.integers(min_value=0, max_value=3), max_size=6).map(tuple),
 )
 MOMENTS = st.datetimes(timezones=st.just(UTC))
 KNOWN_POSTS = st.builds(
@@ -48,6 +53,7 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "reason": st.sampled_from(["insufficient_sources", "exhausted"]),
     "article_context": CONTEXTS,
     "channels": st.lists(words(20, min_size=1), max_size=4),
+    "tags": st.lists(words(20, min_size=1), max_size=4).map(tuple),
     "findings": st.dictionaries(words(20, min_size=1), st.integers(min_value=0, max_value=2**53), max_size=4),
     "elsewhere": st.lists(words(20, min_size=1), max_size=4).map(tuple),
     "elsewhere_count": st.integers(min_value=0, max_value=2**53),

@@ -137,7 +137,7 @@ def story_of(command: SocialCreate) -> Story:
     points = [(text, origin) for text, origin in zip(texts[1:], origins[1:], strict=True) if text]
     return Story(
         # An article of invisible characters still needs something to click on.
-        title=clean_line(article.title) or keyword or brand_name(command),
+        title=_capitalised(clean_line(article.title) or keyword or brand_name(command)),
         keyword=keyword,
         description=clean_line(article.meta_description),
         points=tuple(text for text, _ in points),
@@ -159,6 +159,11 @@ def story_of(command: SocialCreate) -> Story:
         ),
         language=command.language,
     )
+
+
+def _capitalised(title: str) -> str:
+    """A title that begins with a word in lower case, such as a keyword as it was typed, begins a post with a capital."""
+    return title[:1].upper() + title[1:] if title.partition(" ")[0].islower() else title
 
 
 def _hashtags(keyword: str, tags: Iterable[str]) -> tuple[str, ...]:

@@ -29,21 +29,22 @@ _DEPENDENT: Final = regex.compile(
     r"|however|but|and|or|nor|so|yet|also|too|then|thus|hence|therefore|consequently|accordingly|moreover|furthermore"
     r"|additionally|besides|still|nevertheless|nonetheless|meanwhile|otherwise|instead|likewise|similarly|conversely|again"
     r"|afterwards?|finally|next|first|firstly|second|secondly|third|here|there|note|suppose|let|consider|recall|see|remember"
-    r"|for (?:example|instance|this|that|these|more)|in (?:this|that|these|such|other words|addition|contrast|the (?:first|second|same))"
+    r"|just as|of course|unfortunately|fortunately|luckily|for (?:example|instance|this|that|these|more)|in (?:this|that|these|such|other words|addition|contrast|the (?:first|second|same))"
     r"|by (?:contrast|this|doing)|on the other|as (?:a result|such|this|mentioned|described|shown|noted|above)|at (?:this|that)"
     r"|with (?:this|that|these|it)|after (?:this|that|it)|because of (?:this|that)|due to (?:this|that)|(?:un)?like (?:this|that)"
-    r"|the (?:latter|former|same|others?|above|following|next|previous|second|third|rest|result|reason|explanation))\b",
+    r"|the (?:latter|former|same|others?|two|three|four|above|following|next|previous|second|third|rest|result|reason|explanation))\b",
     regex.IGNORECASE,
 )
 # One of its first words stands for something that was named before.
 _PRONOUN: Final = regex.compile(
-    r"(?:[\w'-]+\s+){1,3}(?:it|they|them|its|their|this|these|those)\b", regex.IGNORECASE
+    r"(?:[\w'’-]+\s+){1,4}(?:it|they|them|its|their|this|these|those|though)\b",  # noqa: RUF001
+    regex.IGNORECASE,
 )
 # A sentence with these points to something that a post does not show.
 _POINTER: Final = regex.compile(
     r"\b(?:(?:the )?following|(?:see|shown|described|discussed|mentioned|listed|explained) (?:above|below|earlier|later|in)|above\b[,.)]"
     r"|below\b[,.)]|(?:this|these|that) (?:way|case|example|option|command|setting|approach|figure|table|section|chapter|page|reason"
-    r"|article|guide|document)|(?:figure|table|section|chapter|appendix) \d)",
+    r"|article|guide|document)|(?:figure|table|section|chapter|appendix) \d|all (?:two|three|four|five|six)\b)",
     regex.IGNORECASE,
 )
 _BEGINNING: Final = regex.compile(r"[\"“„«‘'(\[]?[\p{Lu}\p{Lt}\p{Lo}\p{N}]")  # noqa: RUF001

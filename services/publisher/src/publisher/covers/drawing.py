@@ -35,7 +35,7 @@ _WITHOUT_NAME: Final = 2
 _MOST_CHARACTERS: Final = 2_000
 """Longest part of a name to measure; the rest never fits."""
 _NAME_SIZES: Final = (44, 40, 36, 32, 28, 24)
-_LABEL_SIZES: Final = (34, 30, 26, 22, 18)
+_LABEL_SIZES: Final = (34, 30, 26)
 _TILES: Final = {Format.LINK: (7, 3), Format.PORTRAIT: (5, 5)}
 """Columns and rows of the pattern; what is left of the height is the band with the brand's name."""
 _SMOOTHING: Final = 2
