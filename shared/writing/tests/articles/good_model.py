@@ -25,7 +25,7 @@ from writing.model.drafting import WritingMaterial
 
 FOLDER: Final = Path(__file__).parent
 _CITES: Final = re.compile(r"(?P<text>.*?)(?: \[(?P<keys>[a-z ]+)\])?")
-QUOTES: Final = 4
+QUOTES: Final = 3
 """The most quotes of a reading."""
 
 
@@ -189,7 +189,7 @@ class GoodModel:
         if line and line.is_lie:
             return {
                 "number": sentence["number"],
-                "quotes": [],
+                "claims": [],
                 "why": "it is not there",
                 "finding": "says_more",
             }
@@ -197,7 +197,8 @@ class GoodModel:
         said = [(name, each) for name in sentence["passages"] for each in sentences_of(passages[name])]
         said.sort(key=lambda each: -len(own & _keys(each[1])))
         quotes = [{"passage": name, "words": words} for name, words in said[:QUOTES]]
-        return {"number": sentence["number"], "quotes": quotes, "why": "", "finding": "supported"}
+        claims = [{"says": sentence["text"][:200], "quotes": quotes}]
+        return {"number": sentence["number"], "claims": claims, "why": "", "finding": "supported"}
 
     def _editedarticle(self, data: Any) -> dict[str, Any]:
         edits = [edit for section in self._subject.told["sections"] for edit in section.get("edits", ())]

@@ -4,6 +4,7 @@ import pytest
 
 from writing.model.praise import find_unattributed_praise
 
+CONTEXT = "Buy a kettle by Acme today."
 PRAISE = (
     "Acme makes the best kettles.",
     "Acme is a leading maker of kettles.",
@@ -35,6 +36,7 @@ FACTS = (
     "Heart disease was the leading cause of death in 2020.",
     "Excellent visibility is needed to land.",
     "The top of the page has a menu.",
+    "Groundwater offers the best efficiency.",
     "Python is the language of the exercises.",
     "Postgres has the top level of the hierarchy in one schema.",
 )
@@ -42,9 +44,9 @@ FACTS = (
 
 @pytest.mark.parametrize("sentence", PRAISE)
 def test_praise_without_a_name_is_found(sentence: str) -> None:
-    assert find_unattributed_praise(sentence) is not None
+    assert find_unattributed_praise(sentence, CONTEXT) is not None
 
 
 @pytest.mark.parametrize("sentence", [*OPINIONS, *FACTS])
 def test_opinions_with_a_name_and_facts_are_not(sentence: str) -> None:
-    assert find_unattributed_praise(sentence) is None
+    assert find_unattributed_praise(sentence, CONTEXT) is None

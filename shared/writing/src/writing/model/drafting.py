@@ -37,7 +37,7 @@ _MARKUP: Final = re.compile(
 )
 _ENDS: Final = re.compile(r"[.!][\"”’)]*$")  # noqa: RUF001
 _BREAKS_OFF: Final = re.compile(
-    r"\b(?:an?|the|of|and|or|but|to|into|from|with|by|at|than|as|that|which|who|its?|their|is|are|was|were|because|if)\W*$",
+    r"\b(?:an?|the|and|or|but|into|than|because|if|its|their|(?:in|on|at|of|by|to|for|with) (?:the|an?|its|their))\W*$",
     re.IGNORECASE,
 )
 """Words that end no sentence: “It was the first brewer in the.”"""
@@ -145,6 +145,11 @@ class WritingMaterial:
         """Supports the draft if it is one clean, uncopied sentence that its cited passages among `offered` support."""
         text = normal(draft.text)
         problem = _unclean(text, forbidden)
+        praise = find_unattributed_praise(text, self._said_by(draft.passages))
+        if problem is None and praise is not None:
+            problem = (
+                f"it praises (“{praise}”) without saying who does: name whose opinion it is, or leave it out"
+            )
         # Words of one or two letters belong to several languages.
         if problem is None and self.language and is_foreign(_SHORT_WORDS.sub("", text), self.language):
             problem = "it is in another language than the article"
@@ -167,6 +172,14 @@ class WritingMaterial:
             )
         sources = {self.source_of[each].n for each in verdict.passages}
         return SupportedSentence(text, tuple(sorted(sources)), draft.passages)
+
+    def _said_by(self, names: Sequence[str]) -> str:
+        """Returns the titles and texts of passages."""
+        return " ".join(
+            f"{self.source_of[name].title} {self.evidence[name].text}"
+            for name in names
+            if name in self.evidence
+        )
 
     def _is_term(self, words: str, cited: Sequence[Evidence]) -> bool:
         """Whether a passage itself has these words in quotation marks, as a name and not as a statement."""
@@ -246,7 +259,10 @@ def _exhibits(sources: Sequence[ArticleSource]) -> dict[str, Exhibit]:
         for source in sources
         if source.quotable and source.section is not None
         for number, exhibit in enumerate(exhibits_of(source.n, source.section, source.titles_above), 1)
-        if all(is_clean(text) and not find_unattributed_praise(text) for text in exhibit.texts)
+        if all(
+            is_clean(text) and not find_unattributed_praise(text, " ".join(exhibit.texts))
+            for text in exhibit.texts
+        )
     }
 
 
@@ -255,8 +271,6 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
         return "it has a web address or markup, which is not yours to write"
     if form := find_instruction(text):
         return f"it passes on an instruction ({form})"
-    if (words := find_unattributed_praise(text)) is not None:
-        return f"it praises (“{words}”) without saying who does: name whose opinion it is, or leave it out"
     if not _ENDS.search(text) or _BREAKS_OFF.search(text):
         return "it is no whole sentence"
     if len(sentences_of(text)) > 1:

@@ -54,7 +54,7 @@ def choose_heading(
     for heading in (planned, *titles):
         if heading is None or heading_problem(heading, tuple(taken)):
             continue
-        if says_more(heading, keyword) and is_clean(heading) and not find_unattributed_praise(heading):
+        if says_more(heading, keyword) and is_clean(heading) and not find_unattributed_praise(heading, heading):
             return normal(heading)
     return None
 

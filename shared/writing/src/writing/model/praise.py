@@ -34,11 +34,22 @@ _SOMEBODY_SAYS: Final = re.compile(
 )
 
 
-def find_unattributed_praise(sentence: str) -> str | None:
-    """Returns the words that praise, unless the sentence says whose opinion they are; None if it does not praise."""
-    found = (
-        _ALWAYS_PRAISE.search(sentence) or _NAMED_IS_BEST.search(sentence) or _BEST_IS_NAMED.search(sentence)
-    )
+def find_unattributed_praise(sentence: str, context: str) -> str | None:
+    """Returns the words that praise, unless the sentence says whose opinion they are; None if it does not praise.
+
+    `context` tells names from other words that begin a sentence: it has them with a capital within its sentences.
+    """
+    found = _ALWAYS_PRAISE.search(sentence) or _BEST_IS_NAMED.search(sentence)
+    named = _NAMED_IS_BEST.search(sentence)
+    if named and (
+        named.start() or named[0].split()[1][:1].isupper() or _is_name(named[0].split()[0], context)
+    ):
+        found = found or named
     if found is None or _SOMEBODY_SAYS.search(sentence):
         return None
     return found[0].strip()
+
+
+def _is_name(word: str, context: str) -> bool:
+    word = re.sub(r"[\u2019']s?$", "", word)
+    return re.search(rf"[a-z,;] {re.escape(word)}\b", context) is not None
