@@ -190,7 +190,8 @@ KILN(1)                     Pots                     KILN(1)
 
 KEYWORDS = f"""
 <h2>Settings</h2><p>{HEAT}</p><a name="heat"></a><div class="keyword"><b>heat</b> &lt;degrees&gt;</div><p>{COOL}</p>
-<p><b>cool</b></p><p>{HEAT}</p>"""
+<p><b>cool</b></p><p>{HEAT}</p>
+<table><tr><td>lid</td><td>Type: string</td><td>Default: none</td></tr></table><p>Note</p><p>{COOL}</p>"""
 
 
 @pytest.mark.parametrize(
@@ -332,6 +333,12 @@ KEYWORDS = f"""
                         (
                             Section("heat", ENTRY_LEVEL, "heat", (Listing(("heat <degrees>",)), p(COOL))),
                             Section("cool", ENTRY_LEVEL, "", (p(HEAT),)),
+                            Section(
+                                "lid",
+                                ENTRY_LEVEL,
+                                "",
+                                (Label("Type: string · Default: none"), Label("Note"), p(COOL)),
+                            ),
                         ),
                     ),
                 ),

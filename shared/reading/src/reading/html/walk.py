@@ -24,6 +24,7 @@ from documents.blocks import (
     ListItem,
     Note,
     Paragraph,
+    Table,
 )
 from documents.sections import ENTRY_LEVEL, Section
 from reading import boilerplate
@@ -360,7 +361,11 @@ class _SectionWalk:
         if element not in self._sights.data or self._is_layout(element):
             return True
         table = extract_table(element, self._unseen)
-        self._add(table or Gap("table"))
+        if table is not None and not self._frames and (name := _name_of_setting(table)):
+            self._open_section(name, ENTRY_LEVEL, None)
+            self._sections.add(Label(" · ".join(table.rows[0][1:])))
+        else:
+            self._add(table or Gap("table"))
         return False
 
     def _is_layout(self, table: etree._Element) -> bool:
@@ -559,7 +564,9 @@ class _SectionWalk:
     def _add_paragraph(self, text: str, links: tuple[Link, ...], lines: Sequence[str]) -> None:
         if _SEE_ALSO.match(text) or (not self._frames and _is_link(text, links)):
             return
-        if _FIGURE_LINE.match(text) and len(text) <= MAX_TITLE:
+        if text.strip(":!").casefold() in ADMONITIONS:
+            self._add(Label(text))
+        elif _FIGURE_LINE.match(text) and len(text) <= MAX_TITLE:
             self._add(Gap("figure"))
         elif _is_broken_listing(lines):
             self._add(listing_of("\n".join(lines)) or Gap("listing"))
@@ -661,6 +668,13 @@ def _rows(table: etree._Element) -> Sequence[etree._Element]:
         elif part.tag in {"thead", "tbody", "tfoot"}:
             rows += [row for row in part if row.tag == "tr"]
     return rows
+
+
+def _name_of_setting(table: Table) -> str:
+    """Return the name in a table that heads the text on one setting: "bcc | Type: string | Default: unset"."""
+    row = table.rows[0]
+    is_heading = len(table.rows) == 1 and not table.head and len(row) > 2 and row[1].partition(":")[2]  # noqa: PLR2004 - a name and two facts
+    return row[0] if is_heading and _NAME.fullmatch(row[0]) else ""
 
 
 def _holds_blocks(cell: etree._Element) -> bool:
