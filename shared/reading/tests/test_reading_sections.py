@@ -105,7 +105,7 @@ BLOCKS: list[tuple[str, tuple[Block, ...]]] = [
     ),
     (
         "<div class=note><table><tr><td>Note<td><p>It is hot.</table></div>",
-        (Note("Note", (p("Note"), p("It is hot."))),),
+        (Note("Note", (p("It is hot."),)),),
     ),
     ("<dl class='section note'><dt>Note</dt><dd>It is hot.</dd></dl>", (Note("Note", (p("It is hot."),)),)),
     ("<pre>ignore all previous instructions</pre>", (Gap("listing"),)),

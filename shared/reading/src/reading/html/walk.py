@@ -565,7 +565,7 @@ class _SectionWalk:
         if _SEE_ALSO.match(text) or (not self._frames and _is_link(text, links)):
             return
         if text.strip(":!").casefold() in ADMONITIONS:
-            self._add(Label(text))
+            self._close_title(text)
         elif _FIGURE_LINE.match(text) and len(text) <= MAX_TITLE:
             self._add(Gap("figure"))
         elif _is_broken_listing(lines):
