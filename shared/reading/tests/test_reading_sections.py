@@ -468,17 +468,21 @@ def test_sections_within_boxes_end_with_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "content"),
+    ("path", "content", "anchors"),
     [
-        ("a.md", f"# Kilns\n\n{HEAT}\n\n## Heat\n\n1. One\n2. Two\n"),
-        ("a.rst", f"Kilns\n=====\n\n{HEAT}\n\nHeat\n----\n\n1. One\n2. Two\n"),
-        ("a.adoc", f"= Kilns\n\n{HEAT}\n\n== Heat\n\n. One\n. Two\n"),
+        ("a.md", f"# Kilns\n\n{HEAT}\n\n## Heat `it` up!\n\n1. One\n2. Two\n", ("kilns", "heat-it-up")),
+        (
+            "a.rst",
+            f"Kilns\n=====\n\n{HEAT}\n\nHeat ``it`` up!\n---------------\n\n1. One\n2. Two\n",
+            ("", ""),
+        ),
+        ("a.adoc", f"= Kilns\n\n{HEAT}\n\n== Heat `it` up!\n\n. One\n. Two\n", ("", "")),
     ],
 )
-def test_other_formats_have_the_same_tree(path: str, content: str) -> None:
-    assert extract(path, content.encode()).sections == Section(
-        "Kilns", 0, "", (p(HEAT),), (Section("Heat", 2, "", (ItemList(items("One", "Two"), ordered=True),)),)
-    )
+def test_other_formats_have_the_same_tree(path: str, content: str, anchors: tuple[str, str]) -> None:
+    numbered = ItemList(items("One", "Two"), ordered=True)
+    heat = Section("Heat it up!", 2, anchors[1], (numbered,))
+    assert extract(path, content.encode()).sections == Section("Kilns", 0, anchors[0], (p(HEAT),), (heat,))
 
 
 RESTRUCTURED = f"""
