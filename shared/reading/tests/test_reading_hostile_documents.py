@@ -53,6 +53,27 @@ FAMILIES: dict[str, tuple[str, Callable[[int], str]]] = {
     "literals begun": (".rst", filled("``a ")),
     "roles begun": (".rst", filled(":a:`b ")),
     "mail addresses": (".rst", filled("a@b.c ")),
+    "directives": (".rst", filled(".. note:: a\n\n.. function:: a(b)\n\n   c\n\n")),
+    "links of AsciiDoc": (".adoc", filled("<<a,b>> link:c[d] ")),
+    "links begun in AsciiDoc": (".adoc", filled("<<a link:c[")),
+    "attached blocks": (".adoc", filled("* a\n+\nb\n+\n----\nc\n----\n\n")),
+    "terms of AsciiDoc": (".adoc", filled("a::\nb;;\nc:::\n")),
+    "preformatted text": (
+        ".html",
+        lambda size: "<pre>NAME\n" + filled("  a  b\n     c\n\n - d\n")(size),
+    ),
+    "brackets of links": (".html", filled("(<a href=x>a</a>) ")),
+    "brackets begun": (".html", filled("<a href=x>(</a>[( ")),
+    "line breaks": (".html", filled("a<br>")),
+    "rules of style": (
+        ".html",
+        lambda size: f"<style>{filled('.a{color:red}')(size)}</style>{filled('<p class=a>b')(size)}",
+    ),
+    "ids": (".html", filled("<b id=a>c</b><h2>d</h2>")),
+    "entries of an index": (
+        ".html",
+        lambda size: f"<table class=indextable>{filled('<ul><li>a<a href=b>c</a>')(size)}",
+    ),
 }
 
 

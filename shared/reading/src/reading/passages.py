@@ -96,6 +96,7 @@ def ends_sentence(text: str) -> bool:
 def _pieces(sections: Section) -> Iterator[_Piece]:
     for above, section in sections.walk():
         heading = section.title if above else None
+        yield _Piece("gap")
         for block in section.blocks:
             yield from _of_block(block, heading, "paragraph")
 
@@ -117,6 +118,7 @@ def _of_block(block: Block, heading: str | None, kind: _PieceKind) -> Iterator[_
                     yield from _of_block(inner, heading, "item")
         case Definitions(entries):
             for entry in entries:
+                yield _Piece("gap")
                 for inner in entry.blocks:
                     yield from _of_block(inner, ", ".join(entry.terms), "definition")
         case Note(_, blocks):

@@ -6,12 +6,14 @@ It covers part of the language, includes and runs nothing, and drops unknown mar
 import re
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import takewhile
 from typing import Final
 
 MAX_DEPTH: Final = 12
 """Levels of indentation; deeper text is left out."""
 
 _ADORNMENT: Final = re.compile(r"([=\-~^\"'`#*+.:_<>])\1{2,}[ \t]*")
+_LABEL: Final = re.compile(r"\.\. _([^:]{1,100}):[ \t]*$")
 _EXPLICIT: Final = re.compile(r"\.\.(?:[ \t]|$)")
 _DIRECTIVE: Final = re.compile(r"\.\. +(?:\|[^|]{1,80}\| +)?([\w:.+-]{1,60}?)::(?: +(.*))?$")
 _BULLET: Final = re.compile(r"([-*+•‣])[ \t]+(?=\S)")
@@ -24,15 +26,23 @@ _DOCTEST: Final = ">>> "
 _CODE: Final = frozenset(
     {"code", "code-block", "sourcecode", "highlight-block", "parsed-literal", "prompt", "doctest", "ipython"}
 )
-_PROSE: Final = frozenset(
-    "note warning tip important caution hint attention danger error seealso admonition topic epigraph pull-quote"  # noqa: SIM905
-    " highlights compound container class versionadded versionchanged deprecated glossary function method data"
-    " attribute exception module option envvar confval describe object setting cmdoption program py:function"
-    " py:method py:class py:data py:attribute py:exception c:function c:macro c:type django-admin fieldlookup".split()
+_NOTES: Final = frozenset(
+    "note warning tip important caution hint attention danger error admonition topic sidebar".split()  # noqa: SIM905
 )
-_WITH_TEXT_BEHIND: Final = frozenset({"note", "warning", "tip", "important", "caution", "hint", "attention"})
+_OWN_TITLE: Final = frozenset({"admonition", "topic", "sidebar"})
+_API: Final = frozenset(
+    "function method class classmethod staticmethod property data attribute exception module macro type struct enum var"  # noqa: SIM905
+    " member option envvar confval describe object setting cmdoption django-admin fieldlookup program".split()
+)
+_PROSE: Final = frozenset("epigraph pull-quote highlights compound container glossary deprecated".split())  # noqa: SIM905
+_LEFT_OUT: Final = frozenset(
+    "index currentmodule contents meta raw highlight default-role seealso versionadded versionchanged".split()  # noqa: SIM905
+)
+_FIGURES: Final = frozenset({"image", "figure", "graphviz", "mermaid", "plantuml"})
+_TABLES: Final = frozenset({"table", "list-table", "csv-table"})
+_TABLE_GAP: Final = "<table><tr><th></th><th></th></tr></table>"
 
-_ROLE: Final = re.compile(r":[\w:+.-]{1,40}:`([^`]{1,400})`")
+_ROLE: Final = re.compile(r":([\w:+.-]{1,40}):`([^`]{1,400})`")
 _LINK: Final = re.compile(r"`([^`]{1,400})`__?")
 _LITERAL: Final = re.compile(r"``([^`]{1,400}(?:`[^`]{1,100}){0,4})``")
 _INTERPRETED: Final = re.compile(r"`([^`]{1,400})`")
@@ -41,6 +51,7 @@ _NOTE_MARK: Final = re.compile(r"\s?\[[#*\w-]{1,30}\]_")
 _NAMED: Final = re.compile(r"\b(\w[\w-]{0,60})_{1,2}(?=[\s.,;:!?)]|$)")
 _STRONG: Final = re.compile(r"(?<![\w*])\*{1,2}(?=\S)([^*\n]{1,300}?)(?<=\S)\*{1,2}(?![\w*])")
 _SUBSTITUTION: Final = re.compile(r"\|[^|\s][^|]{0,60}\|_{0,2}")
+_LINK_MARKS: Final = re.compile("\ue100([^\ue101]*)\ue101([^\ue102]*)\ue102")
 _ESCAPE: Final = re.compile(r"\\(\S|\s)")
 
 
@@ -87,7 +98,7 @@ class _RestructuredTextReader:
             self._explicit(line, lines[at + 1 : end], depth)
             return end
         if _GRID.match(line) or _SIMPLE_TABLE.match(line):
-            self._gap()
+            self.html.append(_TABLE_GAP)
             return _behind_table(lines, at)
         if (field := _FIELD.match(line)) is not None:
             if not self._begun:
@@ -122,18 +133,47 @@ class _RestructuredTextReader:
         self._begun = self._begun or len(self._styles) > 1
         return at + (3 if over else 2)
 
-    def _explicit(self, line: str, body: Sequence[str], depth: int) -> None:
+    def _explicit(self, line: str, body: Sequence[str], depth: int) -> None:  # noqa: C901 - one for each kind
+        if (label := _LABEL.match(line)) is not None:
+            self.html.append(f'<a id="{escape(label[1].strip("`").lower())}"></a>')
         directive = _DIRECTIVE.match(line)
         if directive is None:
             return
-        name = directive[1].lower()
+        name = directive[1].lower().rpartition(":")[2]
+        argument = directive[2] or ""
         if name in _CODE:
             self._code(_without_options(body))
+        elif name in _NOTES:
+            title = argument if name in _OWN_TITLE else name.capitalize()
+            behind = [] if name in _OWN_TITLE else [f" {argument}"]
+            self.html.append(f'<div class="{name}"><p class="admonition-title">{_inline(title)}</p>')
+            self._inside([*behind, *_without_options(body)], depth)
+            self.html.append("</div>")
+        elif name in _API:
+            self._definition(argument, body, depth)
+        elif name == "toctree":
+            self.html.append(_toctree(_without_options(body)))
+        elif name == "rubric":
+            self.html.append(f'<p class="rubric">{_inline(argument)}</p>')
         elif name in _PROSE:
-            behind = [directive[2] or ""] if name in _WITH_TEXT_BEHIND else []
-            self._inside([*(f" {each}" for each in behind), *_without_options(body)], depth)
-        elif name not in {"index", "currentmodule", "contents", "meta", "raw", "highlight", "default-role"}:
-            self._gap()
+            self._inside(_without_options(body), depth)
+        elif name in _FIGURES:
+            self.html.append("<figure></figure>")
+        elif name == "math":
+            self.html.append('<div class="math"></div>')
+        elif name not in _LEFT_OUT:
+            self.html.append(_TABLE_GAP if name in _TABLES else "<pre></pre>")
+
+    def _definition(self, signature: str, body: Sequence[str], depth: int) -> None:
+        """Read an entry of an API; further signatures stand below the first."""
+        further = list(takewhile(lambda line: line.strip() and not _FIELD.match(line.strip()), body))
+        terms = "".join(
+            f'<dt id="{escape(_anchor(each))}">{escape(each)}</dt>'
+            for each in (signature, *(line.strip() for line in further))
+        )
+        self.html.append(f'<dl class="function">{terms}<dd>')
+        self._inside(_without_options(body[len(further) :]), depth)
+        self.html.append("</dd></dl>")
 
     def _item(self, lines: Sequence[str], at: int, marker: re.Match[str], depth: int) -> int:
         width = marker.end()
@@ -183,9 +223,6 @@ class _RestructuredTextReader:
         text = "\n".join(_dedented(lines)).strip("\n")
         self.html.append(f"<pre>{escape(text)}</pre>")
 
-    def _gap(self) -> None:
-        self.html.append("<pre></pre>")
-
 
 def _indented(lines: Sequence[str], at: int, width: int) -> int:
     """Return the index of the first line from `at` that is neither empty nor indented by `width`."""
@@ -234,17 +271,53 @@ def _enumerated(lines: Sequence[str], at: int) -> re.Match[str] | None:
     return marker if goes_on else None
 
 
+def _toctree(lines: Sequence[str]) -> str:
+    entries = []
+    for line in lines:
+        title, _, target = line.strip().removesuffix(">").rpartition("<")
+        target = target.strip()
+        if target and "*" not in target and not target.startswith("self"):
+            href = target if "://" in target else f"{target.removesuffix('.rst')}.rst"
+            entries.append(f'<li><a href="{escape(href)}">{escape(title.strip() or target)}</a></li>')
+    return f'<div class="toctree-wrapper"><ul>{"".join(entries)}</ul></div>'
+
+
+def _anchor(signature: str) -> str:
+    """Return the name that a signature defines."""
+    return (signature.partition("(")[0].split() or [""])[-1]
+
+
 def _inline(text: str) -> str:
     text = _LITERAL.sub(lambda match: _kept(match[1]), text)
-    text = _ROLE.sub(lambda match: _kept(_shown(match[1])), text)
-    text = _LINK.sub(lambda match: _shown(match[1]), text)
+    text = _ROLE.sub(_role, text)
+    text = _LINK.sub(lambda match: _linked(match[1], _address(match[1])), text)
     text = _INTERPRETED.sub(lambda match: _shown(match[1]), text)
     text = _NOTE_MARK.sub("", text)
     text = _SUBSTITUTION.sub("", text)
     text = _STRONG.sub(r"\1", text)
     text = _NAMED.sub(r"\1", text)
     text = _ESCAPE.sub(lambda match: match[1].strip(), text)
-    return escape(text.translate(_GIVEN_BACK).strip())
+    html = escape(text.translate(_GIVEN_BACK).strip())
+    return _LINK_MARKS.sub(r'<a href="\1">\2</a>', html)
+
+
+def _role(match: re.Match[str]) -> str:
+    name, text = match[1].rpartition(":")[2], match[2]
+    target = (_address(text) or text).strip()
+    if name in {"ref", "numref"}:
+        return _linked(text, f"#{target.lower()}")
+    return _linked(text, f"{target}.rst") if name == "doc" else _kept(_shown(text))
+
+
+def _address(text: str) -> str:
+    """Return the target of "the text <target>"."""
+    found = _TARGET.search(text)
+    return found[0].strip()[1:-1] if found else ""
+
+
+def _linked(text: str, href: str) -> str:
+    shown = _kept(_shown(text))
+    return f"\ue100{_kept(href)}\ue101{shown}\ue102" if href else shown
 
 
 # Inside code, characters that mean something elsewhere stand for themselves.

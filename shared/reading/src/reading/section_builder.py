@@ -65,6 +65,11 @@ class SectionBuilder:
         return self._open[-1].level >= ENTRY_LEVEL and self._open[-1].scope is not None
 
     @property
+    def blocks(self) -> list[Block]:
+        """The blocks of the innermost section so far."""
+        return self._open[-1].blocks
+
+    @property
     def is_empty(self) -> bool:
         """Whether the innermost section has no blocks and no sections below it."""
         return not (self._open[-1].blocks or self._open[-1].children)
@@ -149,7 +154,9 @@ class SectionBuilder:
 def _merged(page: Section) -> Section:
     # Generators repeat the page's title in its first heading, and some in the first section below that; above it may
     # stand the name of the site.
-    while _is_repeated(page):
+    for _ in range(_SITE_HEADINGS):
+        if not _is_repeated(page):
+            break
         first = page.children[0]
         anchors = _anchors((page, first))
         page = Section(

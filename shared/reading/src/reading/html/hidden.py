@@ -13,6 +13,8 @@ from lxml import etree
 
 MAX_STYLE: Final = 200_000
 """Characters of style sheets that are read."""
+MAX_ALIKE: Final = 20
+"""Rules for the same class, id or tag that are kept."""
 MAX_RULES: Final = 2_000
 """Rules that are kept, of those that decide what can be seen."""
 
@@ -54,7 +56,10 @@ class HiddenElements:
     def __init__(self, root: etree._Element) -> None:
         self._by_name: dict[str, list[_StyleRule]] = defaultdict(list)
         for rule in _rules_of("\n".join(style.text or "" for style in root.iter("style"))):
-            self._by_name[_key(rule)].append(rule)
+            alike = self._by_name[_key(rule)]
+            alike.append(rule)
+            # The last one wins; an element is not compared with thousands.
+            del alike[:-MAX_ALIKE]
 
     def hides(self, element: etree._Element) -> bool:
         """Return whether readers do not see the element, for a reason of its own."""
