@@ -26,6 +26,7 @@ MIN_SITE_PAGES: Final = 4
 MAX_PARENTS: Final = 6
 """The most pages above a page."""
 MAX_ABBREVIATIONS: Final = 500
+_SUFFIX: Final = re.compile(r" \(| (?:[–—|·•»-]|::) ")  # noqa: RUF001 - dashes of titles
 _BRACKETED: Final = re.compile(r"(?<= )\(([A-Z]{2,8})\)")
 _LONGEST_SPELLED: Final = 160
 
@@ -53,6 +54,20 @@ def site_names(headings: Iterable[Collection[str]]) -> frozenset[str]:
     counts = Counter(each for page in pages for each in page)
     least = max(MIN_SITE_PAGES, SITE_SHARE * len(pages))
     return frozenset(each for each, count in counts.items() if count >= least)
+
+
+def title_suffixes(page_titles: Collection[str]) -> tuple[str, ...]:
+    """Returns the ends that at least four and 8% of the page titles share: " (GNU Octave (version 7.3.0))"; longest first."""
+    counts = Counter(
+        title[match.start() :] for title in page_titles for match in _SUFFIX.finditer(title) if match.start()
+    )
+    least = max(MIN_SITE_PAGES, SITE_SHARE * len(page_titles))
+    return tuple(sorted((each for each, count in counts.items() if count >= least), key=len, reverse=True))
+
+
+def without_suffix(title: str, suffixes: Iterable[str]) -> str:
+    """Returns a page's title without the name of its site, by `title_suffixes`."""
+    return next((title.removesuffix(each) for each in suffixes if title.endswith(each)), title)
 
 
 def parents_of(tables_of_contents: Mapping[str, Sequence[TocLink]]) -> dict[str, str]:
