@@ -65,6 +65,11 @@ class SectionBuilder:
         return self._open[-1].level >= ENTRY_LEVEL and self._open[-1].scope is not None
 
     @property
+    def blocks(self) -> list[Block]:
+        """The blocks of the innermost section so far."""
+        return self._open[-1].blocks
+
+    @property
     def is_empty(self) -> bool:
         """Whether the innermost section has no blocks and no sections below it."""
         return not (self._open[-1].blocks or self._open[-1].children)

@@ -120,7 +120,10 @@ def _table(rows: list[list[str]], is_head: list[bool], caption: str) -> Table | 
     width = max((len(row) for row, _ in filled), default=0)
     if width < 2 or width > MAX_COLUMNS:  # noqa: PLR2004 - what has one column is no table
         return None
-    even = [(tuple(row) + ("",) * (width - len(row)), head) for row, head in filled]
+    filled_columns = [at for at in range(width) if any(at < len(row) and row[at] for row, _ in filled)]
+    if len(filled_columns) < 2:  # noqa: PLR2004 - as above
+        return None
+    even = [(tuple(row[at] if at < len(row) else "" for at in filled_columns), head) for row, head in filled]
     head = even.pop(0)[0] if even[0][1] else ()
     body = tuple(row for row, _ in even)
     if not body or flags_of(" ".join([caption, *head, *(cell for row in body for cell in row)])):

@@ -35,6 +35,7 @@ from reading.html.parts import NOTES, PageParts, class_names, is_sidebar
 from reading.html.preformatted import read_preformatted
 from reading.html.tables import (
     INLINE,
+    MAX_LINES,
     code_of_numbered_listing,
     extract_listing,
     extract_table,
@@ -94,7 +95,8 @@ _SEE_ALSO: Final = re.compile(r"see also\s?:", re.IGNORECASE)
 _FIGURE_LINE: Final = re.compile(r"(?:Figure|Fig\.) \d{1,3}(?:\.\d{1,3})*[.:] ")
 _LOOKED_AT: Final = 40
 """Elements or texts within a short line that are looked at."""
-_COMMANDS: Final = re.compile(r"\\[A-Za-z]+|[_^]\{")
+_POWERS: Final = re.compile(r"([_^])\{([\w+-]{1,12})\}")
+_COMMANDS: Final = re.compile(r"\\|[_^]\{")
 
 
 @dataclass(slots=True)
@@ -214,17 +216,9 @@ class _SectionWalk:
 
     def _formula(self, element: etree._Element) -> bool:
         """Show a formula that is plain text; without it, its sentence cannot be quoted."""
-        plain = (
-            one_line(element.get("alttext") or "".join(map(str, element.itertext())))
-            .removeprefix("\\(")
-            .removesuffix("\\)")
-        )
-        if (
-            plain
-            and not _COMMANDS.search(plain)
-            and "\\" not in plain
-            and element.find(".//{*}mfrac") is None
-        ):
+        text = one_line(element.get("alttext") or "".join(map(str, element.itertext())))
+        plain = _POWERS.sub(r"\1\2", text.removeprefix("\\(").removesuffix("\\)"))
+        if plain and not _COMMANDS.search(plain) and element.find(".//{*}mfrac") is None:
             self._text.add(plain)
         elif plain or len(element):
             self._has_formula = True
@@ -332,7 +326,21 @@ class _SectionWalk:
                     self._add(block)
             return
         listing = extract_listing(element, self._unseen)
-        self._add(listing if listing is not None and listing.lines else Gap("listing"))
+        before = element.getprevious()
+        goes_on = before is not None and before.tag == "pre" and not (before.tail or "").strip()
+        if listing is None or not (listing.lines or goes_on):
+            self._add(Gap("listing"))
+        elif listing.lines and not (goes_on and self._extend_listing(listing)):
+            self._add(listing)
+
+    def _extend_listing(self, listing: Listing) -> bool:
+        """Join a listing with the one right before it, as makeinfo splits them at empty lines; return whether it fits."""
+        blocks = self._frames[-1].blocks if self._frames else self._sections.blocks
+        last = blocks[-1] if blocks else None
+        if not isinstance(last, Listing) or len(last.lines) + len(listing.lines) >= MAX_LINES:
+            return False
+        blocks[-1] = Listing((*last.lines, "", *listing.lines))
+        return True
 
     def _memproto(self, element: etree._Element) -> None:
         """Read the signature of a member, as Doxygen writes it in a table."""
