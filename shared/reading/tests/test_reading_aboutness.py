@@ -59,6 +59,28 @@ def test_titles_above_hold_the_rest_of_the_keyword() -> None:
     assert about("KDE desktops", "KDE", SectionKind.SECTION, "Printers") == 0.0
 
 
+def test_most_of_the_keyword_in_the_title_and_the_rest_often_in_the_text() -> None:
+    keyword, head = (
+        parse_keyword("how to store coffee beans"),
+        SectionHead("Storing coffee", SectionKind.PAGE),
+    )
+    on_it, off_it = (
+        keyword_use(keyword, Section("Storing coffee", 0, blocks=(Paragraph(text),)))
+        for text in ("Store coffee beans dry. " * 3, "Store coffee dry. Beans keep. " * 2)
+    )
+    assert aboutness(keyword, head, FACTS, on_it) == 0.7
+    assert aboutness(keyword, head, FACTS, off_it) == 0.0
+
+
+@pytest.mark.parametrize("keyword", ["archive options", "archive command"])
+def test_a_keyword_asks_for_less_than_all_of_its_first_word(keyword: str) -> None:
+    assert about(keyword, "Archives") == 0.0
+
+
+def test_a_page_is_named_by_the_part_of_its_title_that_is_no_product() -> None:
+    assert about("postkick", "Postfix manual - postkick(1)") == 1.0
+
+
 def test_an_entry_is_no_subject_by_its_place() -> None:
     assert about("caxis", "caxis", SectionKind.ENTRY) == pytest.approx(0.95)
     assert (

@@ -20,6 +20,9 @@ def test_the_words_of_many_titles_name_the_product() -> None:
     titles = [f"Postfix {each}" for each in ("TLS", "SASL", "queues", "tables", "filters")] + ["About"] * 3
     assert product_words(titles) == {"postfix"}
     assert product_words(titles[:4]) == frozenset()
+    texts = [{"bik", "light", "the"}, {"bik", "lock"}, {"bik"}, {"bik", "tyr"}, {"bik"}]
+    assert product_words(titles[:4], texts) == {"bik"}
+    assert product_words(titles[:4], texts * 20) == frozenset()
 
 
 def test_the_headings_of_many_pages_name_the_site() -> None:

@@ -10,11 +10,15 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from documents.sections import PAGE_LEVEL, IndexTerm, Section, TocLink
-from documents.words import bare_title, telling_stems, words_of
+from documents.words import COMMON_STEMS, bare_title, telling_stems, words_of
 from reading.ranking.aboutness import SectionHead, kind_of
 
 PRODUCT_SHARE: Final = 0.12
 """The share of page titles from which a word names the product."""
+TEXT_SHARE: Final = 0.85
+"""The share of pages on which a word of their texts names the product."""
+MAX_SMALL: Final = 60
+"""In larger collections, the words of most texts are those of any manual."""
 MIN_PRODUCT_TITLES: Final = 5
 SITE_SHARE: Final = 0.08
 """The share of pages from which a heading names the site."""
@@ -26,11 +30,21 @@ _BRACKETED: Final = re.compile(r"(?<= )\(([A-Z]{2,8})\)")
 _LONGEST_SPELLED: Final = 160
 
 
-def product_words(page_titles: Collection[str]) -> frozenset[str]:
-    """Returns the stems that at least five and 12% of the page titles have."""
+def product_words(
+    page_titles: Collection[str], page_stems: Collection[Collection[str]] = ()
+) -> frozenset[str]:
+    """Returns the stems that at least five and 12% of the page titles have, or 85% of the pages' texts.
+
+    `page_stems` are the stems of each page's text. A shop for bicycles writes "Lights" above its page on bicycle lights.
+    """
     counts = Counter(each for title in page_titles for each in {*telling_stems(title)})
     least = max(MIN_PRODUCT_TITLES, PRODUCT_SHARE * len(page_titles))
-    return frozenset(each for each, count in counts.items() if count >= least)
+    in_texts = Counter(each for stems in page_stems for each in {*stems})
+    least_texts = max(MIN_PRODUCT_TITLES, TEXT_SHARE * len(page_stems))
+    named = {each for each, count in counts.items() if count >= least}
+    if len(page_stems) <= MAX_SMALL:
+        named |= {each for each, count in in_texts.items() if count >= least_texts} - COMMON_STEMS
+    return frozenset(named)
 
 
 def site_names(headings: Iterable[Collection[str]]) -> frozenset[str]:

@@ -75,7 +75,7 @@ async def _write(given: argparse.Namespace) -> str:
     article = await ExtractiveWriter(min_sources=1).write(
         keyword=given.keyword, sources=sources, brand_name=given.brand_name, language=given.language
     )
-    return _page(article, [each for each in sources if each.n in article.cited])
+    return _page(article, [*{each.n: each for each in sources if each.n in article.cited}.values()])
 
 
 def _page(article: Article, cited: Sequence[ArticleSource]) -> str:

@@ -1,12 +1,14 @@
 """Finds the sources of an article in a folder of documents, as the research service does in its index; needs `reading`."""
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from documents.sections import Section
+from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import stems_of, telling_stems
 from reading import folder as document_folder
 from reading.collection import (
@@ -29,6 +31,7 @@ from reading.ranking.aboutness import (
     CollectionFacts,
     Keyword,
     SectionHead,
+    SectionKind,
     SpineCandidate,
     aboutness,
     describe_absence,
@@ -37,6 +40,11 @@ from reading.ranking.aboutness import (
 )
 from writing.article import ArticleSource
 from writing.writer import InsufficientSourcesError
+
+NAMED_ABOUT: Final = 0.7
+"""The least aboutness of a section whose page may be the spine in its stead."""
+
+PAGE_ABOUT: Final = 0.8
 
 
 async def read_documents(
@@ -81,7 +89,9 @@ class DocumentIndex:
         parents = parents_of({path: documents[path].toc for path in self._pages})
         terms = index_terms_of(term for each in documents.values() for term in each.index_terms)
         self._facts = CollectionFacts(
-            product_words=product_words([page.title for page in self._pages.values()]),
+            product_words=product_words(
+                [page.title for page in self._pages.values()], [*self._stems_by_page.values()]
+            ),
             site_names=site_names([each.title for _, each in page.walk()] for page in self._pages.values()),
             abbreviations=abbreviations_of(
                 each.text for page in self._pages.values() for _, each in page.walk()
@@ -126,7 +136,21 @@ class DocumentIndex:
         )
         if not found:
             raise InsufficientSourcesError(describe_absence(wanted, self._mentions(wanted), "The folder"))
-        return tuple(self._source(n, each, licence) for n, each in enumerate(found, start=1))
+        # Sections of one page are one source.
+        numbers_of: dict[str, int] = {}
+        return tuple(
+            self._source(numbers_of.setdefault(str(each.key), len(numbers_of) + 1), each, licence)
+            for each in (*found, *self._pages_of_short(found))
+        )
+
+    def _pages_of_short(self, found: Sequence[SpineCandidate]) -> Iterator[SpineCandidate]:
+        """Yields the pages of sections that are named like the keyword and too short for an article of their own."""
+        for each in found:
+            page = self._pages[str(each.key)]
+            if each.about >= NAMED_ABOUT and each.section.words < MIN_SHOWN_WORDS <= page.words:
+                head = replace(each.head, kind=SectionKind.PAGE, title=page.title, titles_above=())
+                yield replace(each, head=head, section=page, about=min(PAGE_ABOUT, each.about))
+                return
 
     def _stems_of(self, keyword: Keyword) -> set[str]:
         """Returns the stems to look for; the product's name stands in too many titles."""

@@ -34,10 +34,12 @@ MAX_CANDIDATES: Final = 6
 """Spines to try, best first."""
 _ABBREVIATED: Final = 0.97
 _INDEXED: Final = 0.82
+_MOSTLY: Final = 0.7
+_OFTEN: Final = 3
+"""Occurrences of a word in a text on it."""
 _ENTRY_DISCOUNT: Final = 0.95
 _LEAST_OF_ENTRIES: Final = 0.90
 _PART_DISCOUNT: Final = 0.93
-_LIGHT_DISCOUNT: Final = 0.12
 _MIN_SCORE: Final = 0.45
 _SURELY_ABOUT: Final = 0.8
 _READ: Final = 30_000
@@ -57,8 +59,14 @@ LIGHT_STEMS: Final = frozenset(
     stems_of(
         "using use introduction overview howto how to guide command commands function functions statement statements "
         "module modules option options section file files support basics tutorial reference directive directives "
-        "parameter variable setting settings feature features utility tool program daemon about"
+        "parameter variable setting settings feature features utility tool program daemon about manual basic"
     )
+)
+# How people ask, around what they ask about.
+_ASKED: Final = re.compile(
+    r"^(?:how to (?:use )?|how (?:do|does) |using |best |guide to |introduction to |what (?:is|are) )(?:an? |the )?"
+    r"|(?<=\w) (?:tips|guide|explained|tutorial|basics)$|^how (?=.* works?$)|(?<=\w) works$| (?:vs\.?|versus) ",
+    re.IGNORECASE,
 )
 _GENERIC: Final = COMMON_STEMS | frozenset(
     stems_of(
@@ -159,6 +167,8 @@ class KeywordUse:
     """Occurrences of all stems side by side."""
     share: float
     """The share (0..1) of the stems that occur."""
+    fewest: int
+    """Occurrences of the stem that occurs least."""
     is_defined: bool
     """True if one of its first sentences says what the keyword is."""
     has_opening: bool
@@ -178,7 +188,8 @@ class SpineCandidate:
 
 
 def parse_keyword(text: str) -> Keyword:
-    stems = telling_stems(bare_title(text))
+    bare = bare_title(text)
+    stems = telling_stems(_ASKED.sub(" ", bare)) or telling_stems(bare)
     return Keyword(text, stems, is_generic=_GENERIC.issuperset(stems))
 
 
@@ -199,6 +210,8 @@ def aboutness(
     best = _named(keyword.stems, head, facts)
     if best < _ABBREVIATED and (other := facts.other_form(keyword)):
         best = max(best, _ABBREVIATED * _named(telling_stems(other), head, facts))
+    if best < _MOSTLY and (use is None or use.fewest >= _OFTEN) and _names_most(keyword, head, facts):
+        best = _MOSTLY
     if best < _INDEXED and _is_indexed(keyword, head, use):
         best = _INDEXED
     return round(best, 4)
@@ -216,6 +229,7 @@ def keyword_use(keyword: Keyword, section: Section) -> KeywordUse:
         uses=len(places),
         phrases=sum(tuple(stems[at : at + size]) == keyword.stems for at in places),
         share=len({stems[at] for at in places}) / max(1, len(wanted)),
+        fewest=min((sum(stems[at] == each for at in places) for each in wanted), default=0),
         is_defined=any(is_definition(keyword.stems, text) for text in first),
         has_opening=any(_may_open(text) for text in first),
     )
@@ -296,8 +310,13 @@ def _named(wanted: Sequence[str], head: SectionHead, facts: CollectionFacts) -> 
     above = (*head.titles_above, *head.parent_titles)
     context = frozenset(each for text in above for each in telling_stems(text))
     best = _likeness(wanted, telling_stems(title), facts, context)
-    parts = (telling_stems(each) for each in _PARTS.split(title) if each)
-    return max(best, *(_PART_DISCOUNT * _likeness(wanted, each, facts) for each in parts), 0.0)
+    parts = [telling_stems(each) for each in _PARTS.split(title) if each.strip()]
+    for at, part in enumerate(parts if len(parts) > 1 else ()):
+        rest = {each for other in (*parts[:at], *parts[at + 1 :]) for each in other}
+        # "Postfix manual - postkick" is the page of postkick.
+        discount = 1.0 if rest <= _LIGHT | facts.product_words else _PART_DISCOUNT
+        best = max(best, discount * _likeness(wanted, part, facts))
+    return best
 
 
 def _titles(head: SectionHead) -> tuple[str, ...]:
@@ -316,18 +335,26 @@ def _likeness(
         return 0.0
     if keyword == other and sorted(wanted) == sorted(title):
         return 1.0 if [*wanted] == [*title] else 0.95
-    light = LIGHT_STEMS | facts.product_words
-    plain, plain_title = ([each for each in stems if each not in light] for stems in (wanted, title))
-    if plain and sorted(plain) == sorted(plain_title):
-        # "Archive options" asks for less than all of "Archives".
-        less = 0.0 if frozenset(wanted) - frozenset(plain) <= facts.product_words else _LIGHT_DISCOUNT
-        return (0.92 if plain == plain_title else 0.90) - less
+    # A light word of a title says little; in a keyword, "Archive options" asks for less than all of "Archives".
+    plain = [each for each in wanted if each not in facts.product_words] or [*wanted]
+    plain_title = [each for each in title if each not in LIGHT_STEMS | facts.product_words]
+    if sorted(plain) == sorted(plain_title):
+        return 0.92 if plain == plain_title else 0.90
     if keyword <= other:
         share = len(wanted) / max(len(wanted), len(title))
         return (0.5 if find_run(wanted, title) is not None else 0.4) + 0.4 * share
-    if other <= keyword and keyword - other <= context:
-        return 0.88 if 2 * len(title) >= len(wanted) else 0.70
+    other = frozenset(plain_title)
+    if other and other <= keyword and keyword - other <= context | facts.product_words:
+        return 0.88 if 2 * len(other) >= len(keyword) else 0.70
     return 0.0
+
+
+def _names_most(keyword: Keyword, head: SectionHead, facts: CollectionFacts) -> bool:
+    """Whether the title is more than half of the keyword, and nothing else: "Storing coffee" for storing coffee beans."""
+    light = _LIGHT | facts.product_words
+    title = frozenset(each for each in telling_stems(bare_title(head.title)) if each not in light)
+    wanted = frozenset(keyword.stems) - facts.product_words
+    return head.kind not in _ENTRIES and title <= wanted and 2 * len(title) > len(wanted)
 
 
 def _is_indexed(keyword: Keyword, head: SectionHead, use: KeywordUse | None) -> bool:

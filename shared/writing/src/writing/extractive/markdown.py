@@ -47,7 +47,11 @@ class MarkdownWriter:
                     )
                 case Definitions(entries):
                     yield "\n".join(
-                        self._item("- ", each.blocks, f"**{', '.join(map(escape, each.terms))}**: ")
+                        self._item(
+                            "- ",
+                            each.blocks,
+                            f"**{', '.join(escape(term.rstrip(' :')) for term in each.terms)}**: ",
+                        )
                         for each in entries
                     )
                 case Note(title, inner):
@@ -113,7 +117,13 @@ def _listing(lines: Sequence[str]) -> str:
 
 
 def _table(table: Table) -> str:
-    head, *rows = (table.head, *table.rows) if table.head else (("",) * len(table.rows[0]), *table.rows)
+    # Without a head, a first row without gaps serves as one.
+    full = all(table.rows[0])
+    head, *rows = (
+        (table.head, *table.rows)
+        if table.head
+        else (*([] if full else [("",) * len(table.rows[0])]), *table.rows)
+    )
     lines = [[escape(cell) for cell in row] for row in (head, *rows)]
     lines.insert(1, ["---"] * len(head))
     return "\n".join(f"| {' | '.join(row[: len(head)])} |" for row in lines)

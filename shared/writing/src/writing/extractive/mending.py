@@ -26,6 +26,7 @@ from documents.blocks import (
 from writing.extractive import references
 from writing.extractive.sentences import spans, split
 
+_SIGN: Final = re.compile(r"[-•*–] (?=\S)")  # noqa: RUF001 - a dash
 ELLIPSIS: Final = "[…]"
 MAX_PARAGRAPH_WORDS: Final = 220
 MAX_NUMBERED_WORDS: Final = 900
@@ -149,7 +150,7 @@ class Mender:
         return shown or None
 
     def _list(self, whole: ItemList, items: Sequence[tuple[Block, ...]]) -> tuple[Block, ...]:
-        told = replace(whole, items=tuple(map(ListItem, filter(None, items))))
+        told = replace(whole, items=tuple(ListItem(_without_sign(item)) for item in items if item))
         if whole.ordered:
             return (told,) if all(items) and words_in(told) <= MAX_NUMBERED_WORDS else ()
         # A few items that only point elsewhere are not missed.
@@ -176,7 +177,8 @@ class Mender:
             case Paragraph():
                 return self._inner_paragraph(block)
             case ItemList(items):
-                told = tuple(ListItem(each) for item in items if (each := self.inner(item.blocks, depth + 1)))
+                inner = (self.inner(item.blocks, depth + 1) for item in items)
+                told = tuple(ListItem(_without_sign(each)) for each in inner if each)
                 return (replace(block, items=told),) if told else ()
             case Definitions(entries):
                 explained = (replace(each, blocks=self.inner(each.blocks, depth + 1)) for each in entries)
@@ -201,16 +203,36 @@ class Mender:
         return () if all(map(references.is_pointer, split(text))) else (paragraph,)
 
 
+def _without_sign(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Returns an item's blocks without a sign that the page typed in front of its text: "- ", "• "."""
+    first = blocks[0]
+    sign = _SIGN.match(first.text) if isinstance(first, Paragraph) else None
+    if sign is None or not isinstance(first, Paragraph):
+        return blocks
+    size = sign.end()
+    links = (
+        Link(each.start - size, each.end - size, each.target) for each in first.links if each.start >= size
+    )
+    return (Paragraph(first.text[size:], tuple(links)), *blocks[1:])
+
+
 def _table(table: Table) -> tuple[Block, ...]:
     """Returns the table without empty columns, whose pictures are lost, if more than one is left."""
+    rows = [*table.rows]
+    while rows and len(rows[0]) > 1 and sum(map(bool, rows[-1])) <= 1:
+        # A sub-head with nothing below it.
+        rows.pop()
+    if not rows:
+        return ()
+    table = replace(table, rows=tuple(rows))
     lines = (table.head or ("",) * len(table.rows[0]), *table.rows)
     full = [at for at in range(len(lines[0])) if any(line[at : at + 1] not in {("",), ()} for line in lines)]
     if not 1 < len(full) <= MAX_COLUMNS:
         return ()
     if len(full) == len(lines[0]):
         return (table,)
-    head, *rows = (tuple(line[at] if at < len(line) else "" for at in full) for line in lines)
-    return (replace(table, head=head if table.head else (), rows=tuple(rows)),)
+    head, *shown = (tuple(line[at] if at < len(line) else "" for at in full) for line in lines)
+    return (replace(table, head=head if table.head else (), rows=tuple(shown)),)
 
 
 def _definitions(entries: Sequence[DefinitionEntry]) -> tuple[Block, ...]:

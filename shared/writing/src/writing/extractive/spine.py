@@ -33,6 +33,7 @@ MIN_ENTRY_WORDS: Final = 4
 MIN_LEAD_WORDS: Final = 15
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
+MIN_CLOSENESS: Final = 0.4
 MIN_CONTENTS: Final = 3
 MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
@@ -116,6 +117,7 @@ class SpineReader:
             each for title in (*titles_above, section.title) for each in stems_of(title)
         )
         self._known = set(self._heading) | set(keyword)
+        self._readable: frozenset[int] = frozenset()
 
     def read(self) -> Spine:
         """Returns the parts of the article.
@@ -131,22 +133,56 @@ class SpineReader:
             for each in children
             if each not in entries_below(section) and not _SKIPPED.match(each.title.strip())
         ]
+        if (focus := self._focus(subsections)) is not None:
+            own, others = focus
+            return self._begun(own, others)
         if self._begins(introduction):
-            opening = Part(None, _trimmed(introduction, INTRODUCTION_WORDS))
-            parts = self._subsections(subsections, MAX_WORDS - opening.words)
-            if not parts:
-                opening = Part(None, _trimmed(introduction, LONE_WORDS))
-            return self._spine(opening, parts, subsections)
+            return self._begun(introduction, subsections)
+        if (later := self._later(introduction)) is not None:
+            return self._begun(later, subsections)
         is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
         ladder = (
-            (self._lifted, self._contents, self._headed)
+            (self._lifted, self._contents, self._unheaded)
             if is_reference
-            else (self._lifted, self._headed, self._contents)
+            else (self._lifted, self._unheaded, self._contents)
         )
         for rung in ladder:
             if (found := rung(subsections)) is not None:
                 return found
         raise NoSpineError("has no paragraph that opens an article")
+
+    def _focus(self, subsections: Sequence[Section]) -> tuple[list[Unit], list[Section]] | None:
+        """Returns the text of the sub-section that is the keyword, rather than its page, and the other sub-sections."""
+        closest = max(subsections, key=lambda each: self._closeness(each.title), default=None)
+        least = max(MIN_CLOSENESS, self._closeness(self._section.title))
+        if closest is None or self._about > SURELY_ABOUT or self._closeness(closest.title) <= least:
+            return None
+        heading = self._heading | frozenset(stems_of(closest.title))
+        units = _opening_first(self._connected(self._units.read(closest, heading), heading, begins=True))
+        if not self._begins(units):
+            return None
+        return units, [each for each in subsections if each is not closest]
+
+    def _closeness(self, title: str) -> float:
+        """Returns the share of common stems of the keyword and a title."""
+        wanted, stems = frozenset(self._keyword), frozenset(telling_stems(title))
+        return len(wanted & stems) / max(1, len(wanted | stems))
+
+    def _begun(self, introduction: Sequence[Unit], subsections: Sequence[Section]) -> Spine:
+        """Returns the article with this introduction."""
+        opening = Part(None, _trimmed(introduction, INTRODUCTION_WORDS))
+        parts = self._subsections(subsections, MAX_WORDS - opening.words)
+        if not parts:
+            opening = Part(None, _trimmed(introduction, LONE_WORDS))
+        return self._spine(opening, parts, subsections)
+
+    def _later(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
+        """Returns the introduction from the first paragraph that opens, where the own first one does not."""
+        for at, unit in enumerate(introduction[:LIFTED_FROM]):
+            first = replace(unit, behind_drop=False)
+            if self._opens(first) and not references.adds(first.first):
+                return [first, *introduction[at + 1 :]]
+        return None
 
     def _introduced(self) -> tuple[Section, tuple[Section, ...]]:
         """Returns the section with a first sub-section "Introduction" or "Description" as its own text."""
@@ -225,6 +261,7 @@ class SpineReader:
         """Returns the parts of the most telling sub-sections, in the order of the source."""
         read = ((section, self._parts_of(section)) for section in sections[:MAX_READ])
         readable = [(section, parts) for section, parts in read if parts and _is_enough(section, parts)]
+        self._readable = frozenset(id(section) for section, _ in readable)
         by_title = {comparable(section.title): (section, parts) for section, parts in reversed(readable)}
         distinct = [*reversed(by_title.values())]
         ranked = sorted(range(len(distinct)), key=lambda at: -self._telling(*distinct[at], at))
@@ -319,24 +356,38 @@ class SpineReader:
                 return self._spine(opening, self._subsections(others, MAX_WORDS - opening.words), others)
         return None
 
-    def _headed(self, subsections: Sequence[Section]) -> Spine | None:
-        """Begins with the first sub-section under its heading, as a page without introduction does."""
+    def _unheaded(self, subsections: Sequence[Section]) -> Spine | None:
+        """Begins with the first sub-section without its heading, as a page without introduction does."""
         found = self._subsections(subsections, MAX_WORDS)
         if not found or found[0][0] not in subsections[:2]:
             return None
-        first = next((unit for part in found[0][1] for unit in part.units), None)
-        return self._spine(None, found, subsections) if first is not None and self._opens(first) else None
+        section, (part, *parts) = found[0]
+        first = part.units[0] if part.units else None
+        if (
+            first is None
+            or not self._opens(first)
+            or references.has_unknown_subject(first.first, self._heading)
+        ):
+            return None
+        rest = replace(part, units=part.units[1:])
+        stays = bool(rest.units) and rest.words >= OWN_WORDS and not references.adds(rest.units[0].first)
+        opening = Part(None, (first,) if stays else part.units)
+        return self._spine(
+            opening, [(section, [*([rest] if stays else []), *parts]), *found[1:]], subsections
+        )
 
     def _spine(
         self,
-        opening: Part | None,
+        opening: Part,
         found: Iterable[tuple[Section, list[Part]]],
         subsections: Sequence[Section],
     ) -> Spine:
         shown = [*found]
         titles = {id(section) for section, _ in shown}
-        left_out = tuple(each for each in subsections if id(each) not in titles)
-        parts = [*([opening] if opening else []), *(part for _, parts in shown for part in parts)]
+        left_out = tuple(
+            each for each in subsections if id(each) not in titles and id(each) in self._readable
+        )
+        parts = [opening, *(part for _, parts in shown for part in parts)]
         return Spine(tuple(_without_repetition(parts)), left_out)
 
 
@@ -363,6 +414,9 @@ def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
 def _is_enough(section: Section, parts: Sequence[Part]) -> bool:
     """Whether a sub-section is worth its heading: not only the beginning of a text that ends at a hole."""
     words = sum(part.words for part in parts)
+    blocks = [block for part in parts for block in part.blocks]
+    if all(isinstance(block, Listing | Table) for block in blocks):
+        return False
     return words >= max(MIN_SUBSECTION_WORDS, min(OWN_WORDS, section.own_words // 3))
 
 

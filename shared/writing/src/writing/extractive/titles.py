@@ -30,6 +30,7 @@ _SITE: Final = re.compile(
     re.IGNORECASE,
 )
 _PLAIN_WORDS: Final = re.compile(r"[a-z]{2,}(?:[ -][a-z]{2,})*")
+_LOWER_WORDS: Final = re.compile(r"[a-z]+(?:[ -][a-z]+)*")
 _NAME_OF_CODE: Final = re.compile(r"^[a-z][\w.+:-]*$")
 _CALL: Final = re.compile(r"^(?:[^=(]{1,60}=\s*)?([\w.:]+)\s*\(.*\)\s*;?$")
 # Places to end a long sentence.
@@ -61,11 +62,13 @@ def heading_of(title: str, *, is_entry: bool) -> str:
 
 
 def article_title(keyword: str, title: str, *, is_entry: bool) -> str:
-    """Returns the title of the page, or section, if it is the keyword; else the keyword."""
-    own = heading_of(title, is_entry=is_entry)
+    """Returns the title of the page, or section, if it is the keyword; else the keyword. Names of code keep their case."""
+    own = heading_of(title, is_entry=True) if is_entry else tidy(title)
     if telling_stems(own) == telling_stems(keyword) or own.casefold() == keyword.casefold():
         return cut(own, MAX_TITLE)
-    raised = keyword if not _PLAIN_WORDS.fullmatch(keyword) else keyword[:1].upper() + keyword[1:]
+    # "Postfix manual - postkick": a page's name, as it is typed.
+    is_name = keyword in _SEPARATOR.split(bare_title(title))
+    raised = keyword if is_name or not _LOWER_WORDS.fullmatch(keyword) else keyword[:1].upper() + keyword[1:]
     return cut(raised, MAX_TITLE)
 
 
