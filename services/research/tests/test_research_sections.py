@@ -186,6 +186,7 @@ def test_names_are_looked_up_by_their_telling_words(text: str, stems: list[str])
 
 def test_names_within_a_keyword_are_bounded() -> None:
     assert names_within(["b", "a"]) == ["b", "a", "a b"]
+    assert names_within(["b"], {"c", "a"}) == ["b", "a b", "b c"]
     assert len(names_within([str(n) for n in range(6)])) == 63
     assert len(names_within([str(n) for n in range(20)])) == 210
 

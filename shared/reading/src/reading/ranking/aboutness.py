@@ -55,13 +55,15 @@ _NO_OPENING: Final = re.compile(
     r"(?:this (?:section|chapter|page|document)|it|these|those|however|also|see|for (?:more|example)|in this|note|warning)\b",
     re.IGNORECASE,
 )
-LIGHT_STEMS: Final = frozenset(
+_LIGHT: Final = frozenset(
     stems_of(
         "using use introduction overview howto how to guide command commands function functions statement statements "
         "module modules option options section file files support basics tutorial reference directive directives "
         "parameter variable setting settings feature features utility tool program daemon about manual basic"
     )
 )
+LIGHT_STEMS: Final = _LIGHT
+"""Words that say little of a subject; an index leaves them out of names."""
 # How people ask, around what they ask about.
 _ASKED: Final = re.compile(
     r"^(?:how to (?:use )?|how (?:do|does) |using |best |guide to |introduction to |what (?:is|are) )(?:an? |the )?"
@@ -337,7 +339,7 @@ def _likeness(
         return 1.0 if [*wanted] == [*title] else 0.95
     # A light word of a title says little; in a keyword, "Archive options" asks for less than all of "Archives".
     plain = [each for each in wanted if each not in facts.product_words] or [*wanted]
-    plain_title = [each for each in title if each not in LIGHT_STEMS | facts.product_words]
+    plain_title = [each for each in title if each not in _LIGHT | facts.product_words]
     if sorted(plain) == sorted(plain_title):
         return 0.92 if plain == plain_title else 0.90
     if keyword <= other:
