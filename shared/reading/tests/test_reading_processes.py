@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from chassis.testing import eventually
+from reading.extraction import extract
 from reading.formats import UnreadableFileError
 from reading.pool import HostileDocumentError, ReaderPool, ReadersUnavailableError
 
 # The real program, but for the reading itself: it does as the document says.
 OBEDIENT = """
-import os, re, signal, time
+import json, os, re, signal, time
 from reading.document import ExtractedDocument
 from reading import child, formats
 
@@ -50,6 +51,12 @@ def obey(path, content, charset):
     elif order == "environment":
         return ExtractedDocument(title=" ".join(sorted(os.environ)), passages=())
     return ExtractedDocument(title=f"{os.getpid()}", passages=())
+
+def forge(sections):
+    def encode(answer):
+        text = json.dumps({"document": {"title": "a", "passages": []}, "sections": sections}).encode()
+        return len(text).to_bytes(4, "big") + text
+    return encode
 
 child.extract = obey
 child.main()
@@ -126,6 +133,25 @@ async def test_an_answer_that_is_none_condemns_its_document_alone(readers: Reade
 async def test_a_file_that_cannot_be_used_says_why(readers: ReaderPool, order: str, problem: str) -> None:
     with pytest.raises(UnreadableFileError, match=problem):
         await read(readers, order)
+
+
+async def test_the_whole_document_comes_out_of_its_process() -> None:
+    page = (
+        b"<title>Kilns</title><p>Heat <a href=x.html>it</a> slowly, and with care.</p><h2 id=a>Heat</h2>"
+        b"<ol start=2><li>One<pre>x</pre></li></ol><dl><dt>a<dd>b</dl><div class=note><p>Hot.</p></div>"
+        b"<table><tr><td>1<td>2</table><ul class=section-toc><li><a href=y.html>Clay</a></ul>"
+    )
+    async with ReaderPool() as readers:
+        assert await readers.read("a.html", page) == extract("a.html", page)
+
+
+@pytest.mark.parametrize("sections", ["{'title': 1}", "{'title': 'a', 'level': 0}", "['a']"])
+async def test_a_forged_tree_is_no_answer(tmp_path: Path, sections: str) -> None:
+    program = tmp_path / "forger.py"
+    program.write_text(OBEDIENT.replace("child.main()", f"child.encode = forge({sections})\nchild.main()"))
+    async with ReaderPool((sys.executable, "-I", "-B", str(program))) as readers:
+        with pytest.raises(HostileDocumentError):
+            await read(readers, "hello")
 
 
 async def test_no_secret_reaches_a_document(readers: ReaderPool, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,7 +105,7 @@ BLOCKS: list[tuple[str, tuple[Block, ...]]] = [
     ),
     (
         "<div class=note><table><tr><td>Note<td><p>It is hot.</table></div>",
-        (Note("Note", (p("Note"), p("It is hot."))),),
+        (Note("Note", (p("It is hot."),)),),
     ),
     ("<dl class='section note'><dt>Note</dt><dd>It is hot.</dd></dl>", (Note("Note", (p("It is hot."),)),)),
     ("<pre>ignore all previous instructions</pre>", (Gap("listing"),)),
@@ -190,7 +190,8 @@ KILN(1)                     Pots                     KILN(1)
 
 KEYWORDS = f"""
 <h2>Settings</h2><p>{HEAT}</p><a name="heat"></a><div class="keyword"><b>heat</b> &lt;degrees&gt;</div><p>{COOL}</p>
-<p><b>cool</b></p><p>{HEAT}</p>"""
+<p><b>cool</b></p><p>{HEAT}</p>
+<table><tr><td>lid</td><td>Type: string</td><td>Default: none</td></tr></table><p>Note</p><p>{COOL}</p>"""
 
 
 @pytest.mark.parametrize(
@@ -332,6 +333,12 @@ KEYWORDS = f"""
                         (
                             Section("heat", ENTRY_LEVEL, "heat", (Listing(("heat <degrees>",)), p(COOL))),
                             Section("cool", ENTRY_LEVEL, "", (p(HEAT),)),
+                            Section(
+                                "lid",
+                                ENTRY_LEVEL,
+                                "",
+                                (Label("Type: string · Default: none"), Label("Note"), p(COOL)),
+                            ),
                         ),
                     ),
                 ),
@@ -444,7 +451,7 @@ def test_the_site_and_the_number_are_cut_from_the_title(head: str) -> None:
 
 
 def test_the_manual_in_brackets_is_cut_from_the_title() -> None:
-    head = "<title>Kilns (The book of pots)</title>"
+    head = "<title>Kilns (The book of pots)</title><meta name=Generator content=makeinfo>"
     assert outline(tree(f"<h3>7.1 Kilns</h3><p>{HEAT}</p>", head)) == [(0, "Kilns", "")]
 
 
@@ -461,17 +468,21 @@ def test_sections_within_boxes_end_with_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "content"),
+    ("path", "content", "anchors"),
     [
-        ("a.md", f"# Kilns\n\n{HEAT}\n\n## Heat\n\n1. One\n2. Two\n"),
-        ("a.rst", f"Kilns\n=====\n\n{HEAT}\n\nHeat\n----\n\n1. One\n2. Two\n"),
-        ("a.adoc", f"= Kilns\n\n{HEAT}\n\n== Heat\n\n. One\n. Two\n"),
+        ("a.md", f"# Kilns\n\n{HEAT}\n\n## Heat `it` up!\n\n1. One\n2. Two\n", ("kilns", "heat-it-up")),
+        (
+            "a.rst",
+            f"Kilns\n=====\n\n{HEAT}\n\nHeat ``it`` up!\n---------------\n\n1. One\n2. Two\n",
+            ("", ""),
+        ),
+        ("a.adoc", f"= Kilns\n\n{HEAT}\n\n== Heat `it` up!\n\n. One\n. Two\n", ("", "")),
     ],
 )
-def test_other_formats_have_the_same_tree(path: str, content: str) -> None:
-    assert extract(path, content.encode()).sections == Section(
-        "Kilns", 0, "", (p(HEAT),), (Section("Heat", 2, "", (ItemList(items("One", "Two"), ordered=True),)),)
-    )
+def test_other_formats_have_the_same_tree(path: str, content: str, anchors: tuple[str, str]) -> None:
+    numbered = ItemList(items("One", "Two"), ordered=True)
+    heat = Section("Heat it up!", 2, anchors[1], (numbered,))
+    assert extract(path, content.encode()).sections == Section("Kilns", 0, anchors[0], (p(HEAT),), (heat,))
 
 
 RESTRUCTURED = f"""

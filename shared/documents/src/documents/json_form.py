@@ -4,7 +4,7 @@ A block is an object with one key, its kind: `{"p": "text"}`, `{"ul": [[block, â
 since research stores each document in this form.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
 from documents.blocks import (
@@ -85,16 +85,17 @@ def decode_section(value: Mapping[str, Any], depth: int = 0) -> Section:
     if depth > MAX_DEPTH:
         raise NotADocumentError(f"sections are nested more than {MAX_DEPTH} deep")
     try:
+        title, anchor = _strings((value["title"], value["anchor"]))
         return Section(
-            title=value["title"],
-            level=value["level"],
-            anchor=value["anchor"],
-            names=tuple(value["names"]),
+            title=title,
+            level=int(value["level"]),
+            anchor=anchor,
+            names=_strings(value["names"]),
             blocks=decode_blocks(value["blocks"]),
             children=tuple(decode_section(child, depth + 1) for child in value["children"]),
-            anchors=tuple(value.get("anchors", ())),
+            anchors=_strings(value.get("anchors", ())),
         )
-    except (KeyError, TypeError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise NotADocumentError(f"a section lacks or mistakes a field ({error})") from error
 
 
@@ -112,23 +113,34 @@ def decode_blocks(values: Sequence[Mapping[str, Any]], depth: int = 0) -> tuple[
         raise NotADocumentError(f"a block lacks or mistakes a field ({error})") from error
 
 
+def _strings(values: Collection[object]) -> tuple[str, ...]:
+    """Raises TypeError."""
+    strings = tuple(each for each in values if isinstance(each, str))
+    if isinstance(values, str) or len(strings) != len(values):
+        raise TypeError("a list of strings is something else")
+    return strings
+
+
 def _block(value: Mapping[str, Any], depth: int) -> Block:  # noqa: PLR0911 - one for each kind
     match value:
         case {"p": str(text)}:
-            links = tuple(Link(*each) for each in value.get("links", ()))
-            return Paragraph(text, links, tuple(value.get("flags", ())))
+            links = tuple(
+                Link(int(start), int(end), *_strings((target,)))
+                for start, end, target in value.get("links", ())
+            )
+            return Paragraph(text, links, _strings(value.get("flags", ())))
         case {"ul": list(items)}:
             return ItemList(tuple(ListItem(decode_blocks(item, depth)) for item in items))
         case {"ol": list(items), "start": int(start)}:
             return ItemList(tuple(ListItem(decode_blocks(item, depth)) for item in items), True, start)
         case {"code": list(lines)}:
-            return Listing(tuple(lines))
+            return Listing(_strings(lines))
         case {"table": list(rows), "head": list(head), "caption": str(caption)}:
-            return Table(tuple(map(tuple, rows)), tuple(head), caption)
+            return Table(tuple(map(_strings, rows)), _strings(head), caption)
         case {"dl": list(entries)}:
             return Definitions(
                 tuple(
-                    DefinitionEntry(tuple(terms), decode_blocks(blocks, depth), anchor)
+                    DefinitionEntry(_strings(terms), decode_blocks(blocks, depth), *_strings((anchor,)))
                     for terms, blocks, anchor in entries
                 )
             )

@@ -33,7 +33,14 @@ class PhrasePatterns:
 
     def matches(self, text: str) -> bool:
         plain = (text if text.isascii() else text.translate(_ODD_LETTERS)).lower()
-        return any(any(map(plain.__contains__, words)) and way.search(text) for words, way in self.ways)
+        for words, way in self.ways:
+            # Loops, as `any` takes as long as the search itself.
+            for word in words:
+                if word in plain:
+                    if way.search(text):
+                        return True
+                    break
+        return False
 
 
 def remove_invisible(text: str) -> str:

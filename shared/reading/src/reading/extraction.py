@@ -8,6 +8,7 @@ import codecs
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import PurePosixPath
 from types import ModuleType
 
@@ -51,6 +52,7 @@ FEW_BRACKETS = 10
 CHARACTERS_A_BRACKET = 40
 
 _CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+_NO_SLUG = re.compile(r"[^\w\s-]")
 _UNDERLINED = re.compile(r"(?m)^\w.{2,78}\n([=\-~^])\1{2,}$")
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
 
@@ -120,8 +122,17 @@ def _drop_long_paragraphs(state: StateCore) -> None:
             token.content = ""
 
 
+def _name_headings(state: StateCore) -> None:
+    """Give headings the ids by which links of Markdown name them: "Heat a kiln" is `#heat-a-kiln`."""
+    for heading, text in pairwise(state.tokens):
+        if heading.type == "heading_open":
+            words = _NO_SLUG.sub("", text.content[:MAX_TITLE].lower()).split()
+            heading.attrSet("id", "-".join(words))
+
+
 _markdown = MarkdownIt("commonmark").enable("table")
 _markdown.core.ruler.before("inline", "prose_alone", _drop_long_paragraphs)
+_markdown.core.ruler.before("inline", "heading_ids", _name_headings)
 
 
 def extract(path: str, content: bytes, charset: str | None = None) -> ExtractedDocument:

@@ -148,11 +148,14 @@ def facts_of_page(root: "etree._Element") -> DocumentFacts:
         for relation in (element.get("rel") or "").lower().split():
             links.setdefault(relation, element.get("href") or "")
     title = root.find(".//title")
+    shown = _text(title) if title is not None else ""
+    if meta.get("generator", "").lower().startswith(("makeinfo", "texi2any")) and shown.endswith(")"):
+        # It puts the manual in brackets behind the title of each page.
+        shown = shown.partition(" (")[0]
     return DocumentFacts(
         title=_page_title(
-            _text(title) if title is not None else "",
+            shown,
             [_text(heading) for heading in root.iter("h1")],
-            next((_text(heading) for heading in root.iter("h1", "h2", "h3", "h4")), ""),
             meta.get("og:site_name") or meta.get("application-name") or "",
         ),
         url=web_address(links.get("canonical")) or web_address(meta.get("og:url")),
@@ -262,12 +265,8 @@ def strip_section_number(title: str) -> str:
     return title[match.end() :] if (match := _NUMBER.match(title)) and match.end() < len(title) else title
 
 
-def _page_title(title: str, headings: list[str], first: str, site: str) -> str | None:
-    """Return the page's title without the name of its site. `first` is the first heading of any level."""
-    # makeinfo puts the manual in brackets behind the title.
-    node = title.partition(" (")[0] if title.endswith(")") else ""
-    if node and _plain(first).endswith(_plain(node)) and _plain(node):
-        return strip_section_number(node)
+def _page_title(title: str, headings: list[str], site: str) -> str | None:
+    """Return the page's title without the name of its site."""
     parts = [part for part in _SEPARATOR.split(title) if part]
     for heading in headings:
         # Some sites repeat their own name in a first-level heading above the page's title.

@@ -28,8 +28,27 @@ from documents.blocks import (
 from documents.sections import ENTRY_LEVEL, Section
 from reading import boilerplate
 from reading.cleaning import flags_of, one_line
-from reading.facts import strip_section_number
 from reading.html.contents import LinkTargets
+from reading.html.elements import (
+    BOLD,
+    KERNEL_LABELS,
+    LOOKED_AT,
+    MARKED_CODE,
+    PERMALINK,
+    first_number,
+    goes_on,
+    heading_text,
+    holds_blocks,
+    is_api,
+    is_broken_listing,
+    is_link,
+    is_preformatted,
+    name_of,
+    name_of_setting,
+    note_title,
+    own_anchors,
+    rows,
+)
 from reading.html.inline import InlineText
 from reading.html.parts import NOTES, PageParts, class_names, is_sidebar
 from reading.html.preformatted import read_preformatted
@@ -50,8 +69,6 @@ MAX_FRAMES: Final = 24
 """Lists, items and notes within each other."""
 MAX_TITLE: Final = 300
 MAX_BOLD_LINE: Final = 90
-MAX_BREAK_LINE: Final = 90
-MAX_ORDERED_DIGITS: Final = 4
 MAX_PARAGRAPH: Final = 20_000
 """Characters; a longer paragraph is data."""
 LAYOUT_CELL: Final = 400
@@ -60,41 +77,18 @@ LAYOUT_CELL: Final = 400
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _LISTINGS: Final = frozenset({"pre", "listing", "xmp"})
 _LISTS: Final = frozenset({"ul", "ol", "dl", "menu", "dir"})
-_BOLD: Final = frozenset({"b", "strong"})
 _FIGURES: Final = frozenset({"figure", "figcaption", "svg", "canvas", "picture"})
-_PERMALINK: Final = " #¶§◆\uf0c1"
-_API: Final = frozenset(
-    "function method class classmethod staticmethod property data attribute exception macro type struct union enum"  # noqa: SIM905
-    " enumerator member var option envvar confval describe object directive role cmdoption module opcode program event"
-    " constant interface typedef alias concept setting def deftypefn first-deftypefn first-deffn deffn"
-    " deftp deftypevr defvr".split()
-)
 _TITLES: Final = frozenset(
     {"admonition-title", "topic-title", "sidebar-title", "title", "rubric", "caption", "blocktitle"}
 )
 _CAPTIONS: Final = frozenset({"code-block-caption", "caption", "title"})
-_CHAPTER_NUMBER: Final = re.compile(
-    r"(?:(?:Chapter|Appendix) )?(?:\d{1,3}|[A-Z])(?:\.\d{1,3})* (?:- )?(?=\S)"
-)
-_NUMBERED_CLASSES: Final = frozenset(
-    "chapter section subsection subsubsection appendix appendixsec appendixsubsec unnumbered part".split()  # noqa: SIM905
-)
-_NAME: Final = re.compile(r"[\w.:~$@/+!?*<>=-]{1,120}")
 _EXPONENT: Final = re.compile(r"[-+\u2212]?\d{1,4}|[nxkmi]|[-+\u2212]")
-_MARKED_CODE: Final = frozenset(
-    "prettyprint programlisting screen highlight codehilite code sourcecode literal-block example smallexample".split()  # noqa: SIM905
-)
-_KERNEL_LABELS: Final = frozenset(
-    {"parameters", "return", "description", "members", "constants", "context", "definition"}
-)
 _HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header"})
 _FORMULAS: Final = frozenset(
     {"displaymath", "math", "katex", "katex-display", "mathjax", "equation", "informalequation"}
 )
 _SEE_ALSO: Final = re.compile(r"see also\s?:", re.IGNORECASE)
 _FIGURE_LINE: Final = re.compile(r"(?:Figure|Fig\.) \d{1,3}(?:\.\d{1,3})*[.:] ")
-_LOOKED_AT: Final = 40
-"""Elements or texts within a short line that are looked at."""
 _POWERS: Final = re.compile(r"([_^])\{([\w+-]{1,12})\}")
 _COMMANDS: Final = re.compile(r"\\|[_^]\{")
 
@@ -134,7 +128,7 @@ class _SectionWalk:
         self._root = parts.root
         self._targets = targets
         self._sights: VisibleContent = measure_visible(parts.elements, parts.unseen)
-        self._is_preformatted = _is_preformatted(parts, self._sights)
+        self._is_preformatted = is_preformatted(parts, self._sights)
         self._text = InlineText()
         self._frames: list[_Frame] = []
         self._capture: _Capture | None = None
@@ -193,7 +187,7 @@ class _SectionWalk:
         if tag == "a":
             if element.get("href"):
                 self._text.open_link(self._targets.resolve(element.get("href")))
-        elif tag in _BOLD:
+        elif tag in BOLD:
             self._text.bold_depth += 1
         elif tag == "sup":
             return self._superscript(element)
@@ -205,7 +199,7 @@ class _SectionWalk:
         return True
 
     def _superscript(self, element: etree._Element) -> bool:
-        text = "".join(map(str, islice(element.itertext(), _LOOKED_AT))).strip()
+        text = "".join(map(str, islice(element.itertext(), LOOKED_AT))).strip()
         is_mark = any(each.tag == "a" for each in islice(element.iter("a", "sup"), 2))
         if is_mark or "footnote" in (element.get("class") or ""):
             return False
@@ -289,13 +283,13 @@ class _SectionWalk:
             names = class_names(element)
             if not names.isdisjoint(NOTES):
                 self._push("note", element)
-            elif top is None and _is_api(element, names):
+            elif top is None and is_api(element, names):
                 self._push("api", element)
             else:
                 self._push("dl", element)
             return True
         parent = element.getparent()
-        is_entry = parent is not None and _is_api(parent, class_names(parent)) and top is None
+        is_entry = parent is not None and is_api(parent, class_names(parent)) and top is None
         if tag == "dt":
             kind = "signature" if is_entry else "note-title" if top and top.kind == "note" else "term"
             self._capture = _Capture(kind, element)
@@ -317,7 +311,7 @@ class _SectionWalk:
         return False
 
     def _listing(self, element: etree._Element) -> None:
-        is_code = not class_names(element).isdisjoint(_MARKED_CODE) or element.find("code") is not None
+        is_code = not class_names(element).isdisjoint(MARKED_CODE) or element.find("code") is not None
         if self._is_preformatted and not is_code and not self._frames:
             for block in read_preformatted(visible_text(element, self._unseen)):
                 if isinstance(block, Heading):
@@ -360,18 +354,22 @@ class _SectionWalk:
         if element not in self._sights.data or self._is_layout(element):
             return True
         table = extract_table(element, self._unseen)
-        self._add(table or Gap("table"))
+        if table is not None and not self._frames and (name := name_of_setting(table)):
+            self._open_section(name, ENTRY_LEVEL, None)
+            self._sections.add(Label(" · ".join(table.rows[0][1:])))
+        else:
+            self._add(table or Gap("table"))
         return False
 
     def _is_layout(self, table: etree._Element) -> bool:
         if any(frame.kind == "note" and frame.element is table.getparent() for frame in self._frames[-1:]):
             return True
         columns = 0
-        for row in _rows(table):
+        for row in rows(table):
             cells = [cell for cell in row if cell.tag in {"td", "th"} and cell not in self._unseen]
             columns = max(columns, len(cells))
             is_long = any(
-                self._sights.characters[cell] > LAYOUT_CELL and _holds_blocks(cell) for cell in cells
+                self._sights.characters[cell] > LAYOUT_CELL and holds_blocks(cell) for cell in cells
             )
             if is_long or "question" in class_names(row):
                 return True
@@ -407,7 +405,7 @@ class _SectionWalk:
         if tag == "a":
             if element.get("href"):
                 self._text.close_link()
-        elif tag in _BOLD:
+        elif tag in BOLD:
             self._text.bold_depth -= 1
         elif tag not in INLINE:
             self._text.add(" ")
@@ -415,7 +413,7 @@ class _SectionWalk:
     def _end_api(self, element: etree._Element) -> None:
         self._add_signature()
         following = element.getnext()
-        if following is not None and _goes_on(following):
+        if following is not None and goes_on(following):
             # kernel-doc puts a function's parameters behind its definition.
             is_box = "kernelindent" in class_names(following)
             self._sections.extend(element, following if is_box else element.getparent())
@@ -434,14 +432,14 @@ class _SectionWalk:
                 if blocks:
                     frame.items.append(ListItem(blocks))
                 if frame.items:
-                    self._add(ItemList(tuple(frame.items), element.tag == "ol", _first_number(element)))
+                    self._add(ItemList(tuple(frame.items), element.tag == "ol", first_number(element)))
             case "dl":
                 _close_entry(frame)
                 if frame.entries:
                     self._add(Definitions(tuple(frame.entries)))
             case _:
                 if blocks:
-                    self._add(Note(frame.title or _note_title(element), blocks))
+                    self._add(Note(frame.title or note_title(element), blocks))
 
     def _close_capture(self, capture: _Capture) -> None:
         text, _ = self._text.take()
@@ -460,7 +458,7 @@ class _SectionWalk:
                 self._close_signature(capture.element, text)
 
     def _close_heading(self, element: etree._Element, text: str) -> None:
-        title = _heading_text(element, text)
+        title = heading_text(element, text)
         if not title:
             return
         top = self._frames[-1] if self._frames else None
@@ -478,7 +476,7 @@ class _SectionWalk:
             self._add(Label(title))
             return
         scope = self._scope(element)
-        anchors = _own_anchors(element, scope)
+        anchors = own_anchors(element, scope)
         if level == ENTRY_LEVEL:
             self._open_section(title.removesuffix("()"), level, None, anchors)
         else:
@@ -494,7 +492,7 @@ class _SectionWalk:
         )
 
     def _close_title(self, text: str) -> None:
-        title = strip_caption_number(text.rstrip(_PERMALINK))
+        title = strip_caption_number(text.rstrip(PERMALINK))
         top = self._frames[-1] if self._frames else None
         if top is not None and top.kind == "note" and not top.title and not top.blocks:
             top.title = title.rstrip(":")
@@ -511,14 +509,14 @@ class _SectionWalk:
             _close_entry(top)
         if not top.terms:
             top.anchor, self._anchors = self._anchors[0] if self._anchors else "", self._anchors[1:]
-        if term := text.rstrip(_PERMALINK)[:MAX_TITLE]:
+        if term := text.rstrip(PERMALINK)[:MAX_TITLE]:
             top.terms.append(term)
 
     def _close_signature(self, element: etree._Element, text: str) -> None:
-        signature = text.rstrip(_PERMALINK).lstrip(": ")
+        signature = text.rstrip(PERMALINK).lstrip(": ")
         if not signature:
             return
-        name = _name_of(element, signature)
+        name = name_of(element, signature)
         if self._signature:
             self._sections.add_name(name)
             self._sections.add_anchors(self._anchors)
@@ -557,11 +555,13 @@ class _SectionWalk:
             self._add_paragraph(text, links, lines)
 
     def _add_paragraph(self, text: str, links: tuple[Link, ...], lines: Sequence[str]) -> None:
-        if _SEE_ALSO.match(text) or (not self._frames and _is_link(text, links)):
+        if _SEE_ALSO.match(text) or (not self._frames and is_link(text, links)):
             return
-        if _FIGURE_LINE.match(text) and len(text) <= MAX_TITLE:
+        if text.strip(":!").casefold() in ADMONITIONS:
+            self._close_title(text)
+        elif _FIGURE_LINE.match(text) and len(text) <= MAX_TITLE:
             self._add(Gap("figure"))
-        elif _is_broken_listing(lines):
+        elif is_broken_listing(lines):
             self._add(listing_of("\n".join(lines)) or Gap("listing"))
         else:
             self._add(Paragraph(text, links, flags_of(text)))
@@ -573,18 +573,16 @@ class _SectionWalk:
         is_marked = "keyword" in class_names(element)
         if not (is_marked or (is_bold and element.tag in {"p", "div"})) or len(text) > MAX_BOLD_LINE * 2:
             return False
-        if not is_marked and (len(text) > MAX_BOLD_LINE or text[-1] in ".!?;," or _is_link(text, links)):
+        if not is_marked and (len(text) > MAX_BOLD_LINE or text[-1] in ".!?;," or is_link(text, links)):
             return False
         plain = text.rstrip(":").casefold()
-        if text.endswith(":") or plain in ADMONITIONS or plain in _KERNEL_LABELS or self._sections.is_entry:
+        if text.endswith(":") or plain in ADMONITIONS or plain in KERNEL_LABELS or self._sections.is_entry:
             self._add(Label(text))
             return True
-        name = text.rstrip(_PERMALINK)
+        name = text.rstrip(PERMALINK)
         if (
             is_marked
-            and (
-                bold := next((each for each in islice(element.iter(), _LOOKED_AT) if each.tag in _BOLD), None)
-            )
+            and (bold := next((each for each in islice(element.iter(), LOOKED_AT) if each.tag in BOLD), None))
             is not None
         ):
             name = one_line("".join(map(str, bold.itertext()))) or text
@@ -626,47 +624,6 @@ class _SectionWalk:
         return scope
 
 
-def _is_preformatted(parts: PageParts, sights: VisibleContent) -> bool:
-    """Return whether half of the page's text stands in `pre` that is not marked as code."""
-    whole = sights.characters[parts.root]
-    within = sum(
-        sights.characters[each]
-        for each in parts.root.iter("pre")
-        if each not in parts.unseen
-        and class_names(each).isdisjoint(_MARKED_CODE)
-        and each.find("code") is None
-    )
-    return within * 2 > whole > 0
-
-
-def _is_api(element: etree._Element, names: frozenset[str]) -> bool:
-    if element.tag != "dl" or names.isdisjoint(_API):
-        return False
-    first = next((each for each in element if each.tag == "dt"), None)
-    return first is not None
-
-
-def _goes_on(element: etree._Element) -> bool:
-    if "kernelindent" in class_names(element):
-        return True
-    bold = element.find("strong") if element.tag == "p" and len(element) == 1 else None
-    return bold is not None and (bold.text or "").strip(" :").casefold() in _KERNEL_LABELS
-
-
-def _rows(table: etree._Element) -> Sequence[etree._Element]:
-    rows: list[etree._Element] = []
-    for part in table:
-        if part.tag == "tr":
-            rows.append(part)
-        elif part.tag in {"thead", "tbody", "tfoot"}:
-            rows += [row for row in part if row.tag == "tr"]
-    return rows
-
-
-def _holds_blocks(cell: etree._Element) -> bool:
-    return sum(each.tag not in INLINE and each.tag != "br" for each in islice(cell, _LOOKED_AT)) > 1
-
-
 def _close_entry(frame: _Frame) -> None:
     if frame.blocks and not frame.terms and frame.entries:
         last = frame.entries.pop()
@@ -674,61 +631,3 @@ def _close_entry(frame: _Frame) -> None:
     elif frame.terms or frame.blocks:
         frame.entries.append(DefinitionEntry(tuple(frame.terms), tuple(frame.blocks), frame.anchor))
     frame.terms, frame.blocks, frame.anchor = [], [], ""
-
-
-def _first_number(element: etree._Element) -> int:
-    start = element.get("start") or ""
-    return int(start) if start.isascii() and start.isdigit() and len(start) <= MAX_ORDERED_DIGITS else 1
-
-
-def _note_title(element: etree._Element) -> str:
-    name = next((each for each in sorted(class_names(element)) if each in ADMONITIONS), "")
-    return name.capitalize()
-
-
-def _own_anchors(heading: etree._Element, scope: etree._Element) -> list[str]:
-    """Return the ids of a heading and of its wrappers."""
-    found = [heading.get("id")]
-    for around in islice(heading.iterancestors(), _LOOKED_AT):
-        found.append(around.get("id"))
-        if around is scope:
-            break
-    return [each for each in found if each]
-
-
-def _is_link(text: str, links: Sequence[Link]) -> bool:
-    """Return whether a paragraph is nothing but links."""
-    return bool(links) and sum(link.end - link.start for link in links) + 3 >= len(text)
-
-
-def _heading_text(element: etree._Element, text: str) -> str:
-    title = strip_section_number(text.strip(_PERMALINK))
-    names = class_names(element)
-    if (
-        not names.isdisjoint(_NUMBERED_CLASSES)
-        and (match := _CHAPTER_NUMBER.match(title))
-        and match.end() < len(title)
-    ):
-        title = title[match.end() :]
-    return title
-
-
-def _name_of(element: etree._Element, signature: str) -> str:
-    """Return the name that a signature defines."""
-    for names in ({"descname", "sig-name", "def-name"}, _BOLD):
-        if names is _BOLD and "(" in signature:
-            break
-        for each in islice(element.iter(etree.Element), _LOOKED_AT):
-            is_name = each.tag in names or not class_names(each).isdisjoint(names)
-            if is_name and (name := one_line("".join(map(str, islice(each.itertext(), _LOOKED_AT))))):
-                return name
-    before = signature.partition("(")[0].split()
-    match = _NAME.match(before[-1]) if before else None
-    return match[0] if match else signature
-
-
-def _is_broken_listing(lines: Sequence[str]) -> bool:
-    """Return whether lines that the page breaks are short, and no sentences."""
-    if len(lines) < 3 or max(map(len, lines)) > MAX_BREAK_LINE:  # noqa: PLR2004 - two lines are a paragraph
-        return False
-    return sum(line.endswith((".", "!", "?", ",")) for line in lines) * 3 < len(lines)
