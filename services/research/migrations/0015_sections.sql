@@ -54,11 +54,11 @@ create index section_names_of_indexes on section_names (document_id) where kind 
 
 select set_config('search_path', quote_ident(current_schema()) || ', pg_temp', true);
 
-create or replace function describe_index_to_planner() returns void
+create function describe_sections_to_planner() returns void
     language plpgsql security definer set search_path from current
 as $$
 begin
-    analyze documents, passages, sections, section_names;
+    analyze sections, section_names;
 end
 $$;
 

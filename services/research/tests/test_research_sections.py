@@ -18,6 +18,7 @@ from research.index import progress, section_lookup
 from research.index.collection_facts import update_collection_facts
 from research.index.exclusions import exclude_paragraphs, find_documents_to_trim, find_repeated_paragraphs
 from research.index.files import IndexedFile, save_files
+from research.index.lookup import update_planner_statistics
 from research.index.section_lookup import SectionPlace
 from research.index.section_names import names_within, stems_for_search
 from research.index.sections import shorten_section
@@ -185,6 +186,7 @@ def test_names_are_looked_up_by_their_telling_words(text: str, stems: list[str])
 
 def test_names_within_a_keyword_are_bounded() -> None:
     assert names_within(["b", "a"]) == ["b", "a", "a b"]
+    assert names_within(["b"], {"c", "a"}) == ["b", "a b", "b c"]
     assert len(names_within([str(n) for n in range(6)])) == 63
     assert len(names_within([str(n) for n in range(20)])) == 210
 
@@ -220,7 +222,7 @@ async def test_a_keyword_costs_no_more_in_ten_times_the_documents(
     async def rows(pages: int) -> int:
         await save(research_database, "/c", many(pages))
         async with research_database.connection() as connection:
-            await connection.execute("select describe_index_to_planner()")
+            await update_planner_statistics(connection)
             # Some thousand rows are scanned faster than looked up.
             await connection.execute("set enable_seqscan = off; set enable_hashjoin = off")
             return await rows_read(connection, keyword)

@@ -42,7 +42,9 @@ async def update_collection_facts(database: Database, corpus: str) -> None:
             places.append(place)
     async with database.transaction() as tx:
         await tx.connection.execute(
-            "insert into collections (corpus, product_words, site_names, abbreviations) values ($1, $2, $3, $4)"
+            "insert into collections (corpus, product_words, site_names, abbreviations) select $1::text, $2::text[], $3::text[], $4::json"
+            # Its brand may have been erased meanwhile.
+            " where exists (select from documents where corpus = $1)"
             " on conflict (corpus) do update set product_words = excluded.product_words,"
             " site_names = excluded.site_names, abbreviations = excluded.abbreviations",
             corpus,

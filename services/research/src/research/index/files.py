@@ -163,10 +163,11 @@ async def clear_content_hashes(connection: Connection, corpus: str, paths: Seque
 
 async def forget_other_folders(connection: Connection, corpus: str) -> None:
     """Delete the files of previous corpus folders; uploads stay. A folder's corpus name is its absolute path."""
-    await connection.execute(
-        "delete from documents where corpus <> $1 and starts_with(corpus, '/') and starts_with($1, '/')",
-        corpus,
-    )
+    for table in ("documents", "collections"):
+        await connection.execute(
+            f"delete from {table} where corpus <> $1 and starts_with(corpus, '/') and starts_with($1, '/')",  # noqa: S608
+            corpus,
+        )
 
 
 async def hide_document(connection: Connection, corpus: str, path: str) -> None:

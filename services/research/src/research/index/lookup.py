@@ -136,4 +136,4 @@ def _candidate(row: asyncpg.Record, hits: Sequence[Places | None]) -> CandidateP
 
 async def update_planner_statistics(connection: Connection) -> None:
     """Refresh the planner's statistics. With those of empty tables it would query the word index once per document."""
-    await connection.execute("select describe_index_to_planner()")
+    await connection.execute("select describe_index_to_planner(), describe_sections_to_planner()")

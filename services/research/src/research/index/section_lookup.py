@@ -97,7 +97,7 @@ def lookup_arguments(
     wanted = [stems for each in forms if (stems := stems_for_search(each))]
     return (
         corpora,
-        [name for stems in wanted for name in names_within(stems)],
+        [name for stems in wanted for name in names_within(stems, facts.product_words)],
         [" ".join(sorted({*stems} - facts.product_words or {*stems})) for stems in wanted],
         MAX_OF_A_NAME,
         MAX_CONTAINING,

@@ -227,7 +227,7 @@ async def remove_all(connection: Connection, brand: str) -> int:
     """Delete all uploads of a brand and their indexed text; return their number. Run it in a transaction."""
     await _lock_uploads(connection, brand)
     status = await connection.execute("delete from uploads where brand_slug = $1", brand)
-    for table in ("documents", "reads_under_way", "indexing"):
+    for table in ("documents", "reads_under_way", "indexing", "collections"):
         await connection.execute(f"delete from {table} where corpus = $1", corpus_of_brand(brand))  # noqa: S608
     return int(status.rpartition(" ")[2])
 
