@@ -157,7 +157,12 @@ async def test_what_the_judge_refuses_goes_back_with_its_reason_and_is_read_agai
             "readings": [
                 {
                     "number": 2,
-                    "quotes": [{"passage": "s1p1", "words": "Frank Crowe directed the building"}],
+                    "claims": [
+                        {
+                            "says": "Crowe directed it",
+                            "quotes": [{"passage": "s1p1", "words": "Frank Crowe directed the building"}],
+                        }
+                    ],
                     "why": "directed only until 1935",
                     "finding": "says_more",
                 }
@@ -206,9 +211,9 @@ async def test_a_heading_that_no_words_carry_is_for_the_judge(model: ScriptedMod
 
 async def test_of_two_readings_of_a_sentence_the_one_that_refuses_it_counts(model: ScriptedModel) -> None:
     model.replies["SectionDraft"] = [drafted(HELD, OTHER_WORDS)]
-    refused = {"number": 2, "quotes": [], "why": "", "finding": "contradicted"}
+    refused = {"number": 2, "claims": [], "why": "", "finding": "contradicted"}
     shown = [{"passage": "s1p1", "words": "Frank Crowe directed the building for Six Companies"}]
-    agrees = {"number": 2, "quotes": shown, "why": "", "finding": "supported"}
+    agrees = {"number": 2, "claims": [{"says": "all of it", "quotes": shown}], "why": "", "finding": "supported"}
     model.replies["SecondReading"] = [{"readings": [agrees, refused, agrees, {**agrees, "number": 9}]}]
 
     article = await write(model, chat_with(model))
@@ -240,7 +245,7 @@ async def test_an_unusable_judge_leaves_it_to_the_rules_on_words(
 async def test_a_judge_that_refuses_everything_leaves_nothing_and_says_why(model: ScriptedModel) -> None:
     model.replies["SectionDraft"] = [drafted(HELD, OTHER_WORDS)]
     model.replies["SecondReading"] = [
-        {"readings": [{"number": n, "quotes": [], "why": f"{n}", "finding": "contradicted"} for n in (1, 2)]}
+        {"readings": [{"number": n, "claims": [], "why": f"{n}", "finding": "contradicted"} for n in (1, 2)]}
     ]
 
     with pytest.raises(UnsupportedDraftError, match=r"a second reader found .* otherwise \(2 times\)"):

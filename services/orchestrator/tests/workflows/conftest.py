@@ -92,7 +92,7 @@ class Writing:
         away = Dependency("model", outages=(UnavailableError,), shortest_pause=0.01)
         chat = ChatClient(self.model.url, KEY, model="default", timeout_seconds=20, dependency=away)
         workflow = ContentWorkflow(
-            self.database, fetch, {"model": lambda desk: ModelWriter(chat, desk, context_tokens=32_768)}
+            self.database, fetch, {"model": lambda desk: ModelWriter(chat, desk, 32_768, chat)}
         )
         context = Context(queue="orchestrator-commands", attempt=attempt, log=structlog.get_logger())
         return await workflow.generate(command, context)

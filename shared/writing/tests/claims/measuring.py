@@ -28,6 +28,7 @@ from writing.model.drafting import RejectedSentence, SupportedSentence, WritingM
 from writing.model.judge.findings import apply_reading
 from writing.model.judge.question import (
     CitedSentence,
+    Claim,
     Quote,
     Reading,
     SecondReading,
@@ -159,7 +160,10 @@ def tell(folder: Path, items: Sequence[Item]) -> None:
 def keep(folder: Path, items: Sequence[Item]) -> None:
     """Writes down what was found of the tests' own sets, for a judge that says it again."""
     found = {
-        each.id: [reading.finding, *([quote.passage, quote.words] for quote in reading.quotes)]
+        each.id: [
+            reading.finding,
+            *([quote.passage, quote.words] for claim in reading.claims for quote in claim.quotes),
+        ]
         for each, reading in answered(folder, items)
         if reading is not None
     }
@@ -211,10 +215,14 @@ def material_of(each: Item) -> WritingMaterial:
 def _renamed(reading: Reading, each: Item, asked: Sequence[str]) -> Reading:
     """With the passages under the ids of the item, instead of those of its request."""
     names = dict(zip(asked, (one.id for one in each.cited), strict=True))
-    quotes = tuple(
-        Quote(passage=names.get(quote.passage, quote.passage), words=quote.words) for quote in reading.quotes
-    )
-    return reading.model_copy(update={"quotes": quotes})
+
+    def renamed(claim: Claim) -> Claim:
+        quotes = (
+            Quote(passage=names.get(each.passage, each.passage), words=each.words) for each in claim.quotes
+        )
+        return claim.model_copy(update={"quotes": tuple(quotes)})
+
+    return reading.model_copy(update={"claims": tuple(map(renamed, reading.claims))})
 
 
 def _tell(table: dict[str, Counter[str]], columns: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Passages made to be slow: a check does no more than so much work on them, and what it could not settle does not hold."""
+"""Passages made to be slow: a check does no more than so much work on them."""
 
 import random
 import sys
@@ -7,19 +7,14 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from writing.model.claims.comparison_budget import (
-    CHECK_STEPS,
-    PASSAGE_STEPS,
-    ComparisonBudget,
-    TooMuchWorkError,
-)
 
-from writing.model.claims import alignment, checking, comparison_budget, omissions, rephrasings
-from writing.model.claims.checking import TOO_MUCH, ClaimVerdict, Evidence, check
+from writing.model.claims import checking, clauses, comparison, numbers, qualifiers, roles, rules
+from writing.model.claims.checking import ClaimVerdict, check
+from writing.model.claims.comparison import Evidence
 from writing.model.drafting import MAX_PASSAGE
 
-LINES_A_STEP = 8
-"""Lines of code that one counted comparison may stand for."""
+MOST_LINES = 1_200_000
+"""Lines of code that a check may run, of the rules and of what compares."""
 CITED = 6
 
 
@@ -65,7 +60,8 @@ HOSTILE = {
 
 def lines_of(sentence: str, cited: Sequence[Evidence]) -> tuple[ClaimVerdict, int]:
     """The verdict, and how many lines were run for it: what work there was, on any machine."""
-    counted = {module.__file__ for module in (alignment, checking, omissions, rephrasings, comparison_budget)}
+    modules = (checking, clauses, comparison, numbers, qualifiers, roles, rules)
+    counted = {module.__file__ for module in modules}
     lines = 0
 
     def count(_frame: FrameType, event: str, _argument: Any) -> Any:
@@ -91,20 +87,7 @@ def test_the_work_of_a_check_is_bounded(form: str) -> None:
     verdict, lines = lines_of(sentence, [Evidence(f"s{n}p1", "Cold brew", text) for n in range(CITED)])
 
     assert not verdict.holds
-    assert lines <= LINES_A_STEP * CHECK_STEPS
-
-
-def test_what_could_not_be_settled_does_not_hold_though_the_passage_says_it_in_the_end() -> None:
-    said = "Cold brew is stored in water."
-    slow = Evidence(
-        "s1p1", None, f"{mixed('cold brew is stored in water by at with from on', 90, 9)[:3900]} {said}"
-    )
-    twisted = "Cold brew is stored by cold brew in water at cold water with brew from cold brew on water."
-
-    assert check(twisted, [slow]).problem == TOO_MUCH
-    # Who else says it is heard all the same.
-    plain = Evidence("s2p1", None, f"Water is wet. {twisted}")
-    assert check(twisted, [slow, plain]).passages == ("s2p1",)
+    assert lines <= MOST_LINES
 
 
 def test_honest_sentences_are_far_from_the_bound() -> None:
@@ -115,12 +98,4 @@ def test_honest_sentences_are_far_from_the_bound() -> None:
         "Cold brew number 30 is stored in cold water for 30 hours.", [Evidence("s1p1", "Cold brew", text)]
     )
 
-    assert lines <= PASSAGE_STEPS
-
-
-def test_work_is_refused_before_it_is_done() -> None:
-    some = ComparisonBudget(10)
-    some.spend(6)
-    with pytest.raises(TooMuchWorkError):
-        some.spend(5)
-    assert some.spent == 6
+    assert lines <= MOST_LINES / 10

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from writing.model.claims.paraphrases import problems
 
 from writing import ArticleSource, SourcePassage
 from writing.model.answers import DraftSentence
-from writing.model.claims.checking import check
+from writing.model.claims.checking import check, objections
 from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import WordKind, tokens_of
 from writing.model.drafting import (
@@ -23,7 +22,7 @@ from writing.model.drafting import (
     WritingMaterial,
 )
 from writing.model.judge.findings import apply_reading
-from writing.model.judge.question import MAX_QUOTES, Finding, Quote, Reading
+from writing.model.judge.question import MAX_QUOTES, Claim, Finding, Quote, Reading
 
 DRAFTS = Path(__file__).parents[1] / "drafts"
 HONEST: list[dict[str, Any]] = json.loads((DRAFTS / "honest.json").read_text())
@@ -37,10 +36,7 @@ LEFT_TO_THE_JUDGE = {
     "attribution changed",
     "cause invented",
     "comparison without its other side",
-    "end of another statement",
     "past made present",
-    "swapped roles",
-    "two statements mixed",
     "unsupported conclusion",
 }
 """Of the fifty lies, those that a judge who agrees to everything would let through."""
@@ -75,7 +71,12 @@ def of_draft(draft: dict[str, Any]) -> WritingMaterial:
 def agreeing(material: WritingMaterial, passages: tuple[str, ...]) -> Reading:
     """Of a judge who confirms whatever it is asked, and shows all there is for it."""
     quotes = tuple(Quote(passage=name, words=material.evidence[name].text[:600]) for name in passages)
-    return Reading(number=1, quotes=quotes[:MAX_QUOTES], why="", finding="supported")
+    return reading_of("supported", quotes[:MAX_QUOTES])
+
+
+def reading_of(finding: Finding, quotes: tuple[Quote, ...], why: str = "") -> Reading:
+    """One claim for the whole sentence."""
+    return Reading(number=1, claims=(Claim(says="all of it", quotes=quotes),), why=why, finding=finding)
 
 
 def with_an_agreeing_judge(
@@ -103,7 +104,7 @@ def test_other_words_for_the_same_are_conceivable_and_do_not_hold(said: str) -> 
     passage = Evidence("s1p1", None, DAM)
 
     assert not check(said, [passage]).holds
-    assert not list(problems(said, [passage]))
+    assert not objections(said, [passage])
 
 
 @pytest.mark.parametrize(
@@ -208,7 +209,7 @@ def test_which_of_the_fifty_lies_are_left_to_the_judge() -> None:
     assert through == LEFT_TO_THE_JUDGE
 
 
-def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_more_than_a_third() -> None:
+def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_six_in_ten() -> None:
     caught = [
         lie["said"]
         for lie in SUBTLE
@@ -218,10 +219,10 @@ def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_more_
         )
     ]
 
-    assert len(caught) >= 40
+    assert len(caught) >= 64
 
 
-@pytest.mark.parametrize(("style", "kept"), [("told", 28), ("free", 40)])
+@pytest.mark.parametrize(("style", "kept"), [("told", 27), ("free", 31)])
 def test_a_stranger_loses_few_true_sentences_where_a_judge_confirms_them(style: str, kept: int) -> None:
     draft = next(each for each in STRANGERS if each["style"] == style)
     material = of_draft(draft)
@@ -242,10 +243,10 @@ def as_was_found(
         return verdict
     finding, *quotes = READINGS[name]
     shown = tuple(Quote(passage=passage, words=words) for passage, words in quotes)
-    return apply_reading(verdict, Reading(number=1, quotes=shown, why="", finding=finding), material)
+    return apply_reading(verdict, reading_of(finding, shown), material)
 
 
-@pytest.mark.parametrize(("style", "name", "kept"), [("told", "rules", 26), ("free", "free", 41)])
+@pytest.mark.parametrize(("style", "name", "kept"), [("told", "rules", 24), ("free", "free", 34)])
 def test_what_a_capable_judge_found_keeps_a_strangers_sentences(style: str, name: str, kept: int) -> None:
     draft = next(each for each in STRANGERS if each["style"] == style)
     material = of_draft(draft)
@@ -258,7 +259,7 @@ def test_what_a_capable_judge_found_keeps_a_strangers_sentences(style: str, name
     assert sum(isinstance(verdict, SupportedSentence) for verdict in verdicts) >= kept
 
 
-def test_what_a_capable_judge_found_lets_one_lie_of_all_through() -> None:
+def test_what_a_capable_judge_found_lets_no_lie_through() -> None:
     materials = {draft["keyword"]: of_draft(draft) for draft in HONEST}
     through = [
         lie["text"]
@@ -277,8 +278,7 @@ def test_what_a_capable_judge_found_lets_one_lie_of_all_through() -> None:
         )
     ]
 
-    # From “The drug helps adults, especially if they are young.”, of which one may think otherwise.
-    assert through == ["The drug helps young adults."]
+    assert through == []
 
 
 def read(
@@ -288,7 +288,7 @@ def read(
     material = of_one(DAM, heading)
     verdict = material.judge(DraftSentence(text=said, passages=("s1p1",)), frozenset(material.evidence), ())
     shown = tuple(Quote(passage="s1p1", words=each) for each in quotes)
-    return apply_reading(verdict, Reading(number=1, quotes=shown, why=why, finding=finding), material)
+    return apply_reading(verdict, reading_of(finding, shown, why), material)
 
 
 OTHER_WORDS = "For Six Companies, Frank Crowe was in charge of the building."
@@ -335,12 +335,12 @@ def test_a_heading_may_name_the_subject() -> None:
     passage = "It was completed in 1942, as planned."
     material = of_one(passage, "Grand Coulee project")
     verdict = material.judge(DraftSentence(text=said, passages=("s1p1",)), frozenset(["s1p1"]), ())
-    reading = Reading(number=1, quotes=(Quote(passage="s1p1", words=passage),), why="", finding="supported")
+    reading = reading_of("supported", (Quote(passage="s1p1", words=passage),))
 
     assert isinstance(apply_reading(verdict, reading, material), SupportedSentence)
 
 
-@pytest.mark.parametrize("finding", ["contradicted", "says_more"])
+@pytest.mark.parametrize("finding", ["contradicted", "says_more", "not_said"])
 def test_what_holds_is_given_up_where_the_judge_refuses_it(finding: Finding) -> None:
     refused = read(SAME_WORDS, finding, "completed in 1936", why="the passage means another dam")
 
@@ -352,8 +352,7 @@ def test_what_holds_is_given_up_where_the_judge_refuses_it(finding: Finding) -> 
     assert "another dam" not in refused.loss
 
 
-def test_what_holds_stays_where_the_judge_has_not_found_it_or_says_nothing() -> None:
-    assert isinstance(read(SAME_WORDS, "not_said"), SupportedSentence)
+def test_what_holds_stays_where_the_judge_says_nothing() -> None:
     material = of_one(DAM)
     kept = material.judge(DraftSentence(text=SAME_WORDS, passages=("s1p1",)), frozenset(["s1p1"]), ())
     open_ = material.judge(DraftSentence(text=OTHER_WORDS, passages=("s1p1",)), frozenset(["s1p1"]), ())

@@ -26,7 +26,6 @@ def test_a_subtle_lie_is_caught(lie: dict[str, Any]) -> None:
         ("The house cost 2 million dollars.", "The house cost 2 million dollars, and Ann paid them."),
         ("The air cooled to -40 degrees.", "The air cooled to \u221240 degrees."),
         ("Rents rose by 5 to 10 percent.", "Rents rose by 5 to 10 percent, and wages fell."),
-        ("Ann's dog bit Bob.", "On Monday, Ann's dog bit Bob."),
         ("The bridge will open in 2030.", "The bridge will open in 2030, and trains will cross it."),
         ("The town had 900 houses before the flood.", "Before the flood, the town had 900 houses."),
         ("Doctors hope that the drug cures cancer.", "Doctors hope that the drug cures cancer, and test it."),

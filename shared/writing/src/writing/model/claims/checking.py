@@ -12,7 +12,16 @@ from writing.model.claims.clauses import SAYING, plain_word
 from writing.model.claims.comparison import Comparison, Evidence, Statement
 from writing.model.claims.rules import RULES
 from writing.model.claims.word_lists import CONDITIONAL, FRAME_KEYS, NOT
-from writing.model.claims.wording import ARTICLES, PRONOUNS, Token, WordKind, is_past, normal, tokens_of
+from writing.model.claims.wording import (
+    ARTICLES,
+    PREPOSITIONS,
+    PRONOUNS,
+    Token,
+    WordKind,
+    is_past,
+    normal,
+    tokens_of,
+)
 
 LONGEST: Final = 60
 """The most words and marks of a sentence."""
@@ -21,7 +30,6 @@ FEWEST: Final = 2
 LONGEST_SUBJECT: Final = 6
 """Words, without articles, of a subject that the passage takes up by a pronoun."""
 NOT_WHOLE: Final = "it is no whole statement of its passages, in their words"
-_SILENT: Final = ARTICLES | {"also", "very", "then", "do", "does", "did"}
 _ASIDE: Final = frozenset({"while", "whereas", "but"})
 _VERBS: Final = frozenset("is are was were has have had can may must will".split())  # noqa: SIM905
 
@@ -117,21 +125,15 @@ def _continues(statement: Statement, ours: Sequence[Token]) -> bool:
     text = statement.sentence.tokens
     if not text or text[0].text.casefold() not in PRONOUNS:
         return False
-    theirs = [at for at in range(1, len(text)) if _counts(text[at])]
+    theirs = [at for at, each in enumerate(text) if _counts(each)]
     for before in (statement.previous, statement.heading):
-        named = [each for each in before if _counts(each)]
+        named = [at for at, each in enumerate(before) if _counts(each)]
         for size in range(1, min(LONGEST_SUBJECT, len(named), len(ours) - 1) + 1):
-            follows = named[size : size + 1]
-            subject = (
-                not follows
-                or plain_word(follows[0]) in _VERBS
-                or is_past(follows[0].text)
-                or follows[0].text[-1] == "s"
-            )
+            follows = before[named[size - 1] + 1 : named[size - 1] + 2]
             rest = [_form(each) for each in ours[size:]]
             if (
-                subject
-                and [each.key for each in named[:size]] == [each.key for each in ours[:size]]
+                all(plain_word(each) in _VERBS or is_past(each.text) for each in follows)
+                and [before[at].key for at in named[:size]] == [each.key for each in ours[:size]]
                 and [_form(text[at]) for at in theirs[: len(rest)]] == rest
                 and _is_whole(text, 0, theirs[len(rest) - 1])
             ):
@@ -140,7 +142,7 @@ def _continues(statement: Statement, ours: Sequence[Token]) -> bool:
 
 
 def _counts(token: Token) -> bool:
-    return token.kind is not WordKind.BREAK and plain_word(token) not in _SILENT
+    return token.weighs or plain_word(token) in PREPOSITIONS
 
 
 def _form(token: Token) -> tuple[str, bool]:

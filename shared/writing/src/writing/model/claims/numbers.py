@@ -31,7 +31,7 @@ _BOUNDS: Final = {
     for word in line.split()
 }
 _PHRASES: Final = {
-    ("up", "to"): "most", ("many", "as"): "most", ("much", "as"): "most",
+    ("up", "to"): "most", ("many", "as"): "most",
     ("or", "more"): "least", ("or", "longer"): "least", ("or", "older"): "least", ("or", "later"): "least",
     ("or", "less"): "most", ("or", "fewer"): "most",
 }  # fmt: skip
@@ -130,6 +130,25 @@ def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequen
     before = None if any(each.before == number.before for each in alike) else number.before
     others = [each for each in theirs if each.key != number.key and number.key not in each.joined]
     return any((thing and thing[0] in each.things) or (before and each.before == before) for each in others)
+
+
+def swapped_numbers(these: Comparison) -> Iterator[str]:
+    """Numbers that changed places: “10 to 5”."""
+    theirs = {pair for text in these.texts for pair in _number_pairs(text)}
+    for one, other in _number_pairs(these.claim.tokens):
+        if (other, one) in theirs and (one, other) not in theirs:
+            yield f"its passage says {other} and {one}, and not {one} and {other}"
+
+
+def _number_pairs(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """Yields pairs of neighbouring numbers, with at most a unit and a little word between them."""
+    numbers = [at for at, token in enumerate(tokens) if token.kind is WordKind.NUMBER]
+    for one, other in pairwise(numbers):
+        between = tokens[one + 1 : other]
+        if len(between) <= NEAR and all(
+            each.kind is not WordKind.CONTENT or each.key in UNIT_KEYS for each in between
+        ):
+            yield tokens[one].key, tokens[other].key
 
 
 def half_ranges(these: Comparison) -> Iterator[str]:

@@ -43,11 +43,13 @@ _PLACES: Final = PREPOSITIONS | {"above", "below", "beyond", "outside"}
 _MORE: Final = frozenset({"more", "less", "fewer", "worse"})
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had"})
+_DENYING: Final = DENYING | SCARCELY
+_UNTIL: Final = frozenset({"before", "until"})
 _HE: Final = frozenset({"he", "him", "his"})
 _SHE: Final = PERSONS - _HE
 _NO_SUPERLATIVES: Final = frozenset(
     "west test rest forest interest harvest request guest chest nest priest protest contest invest honest modest suggest arrest"  # noqa: SIM905
-    " digest manifest conquest quest breakfast best pest vest zest latest".split()
+    " digest manifest conquest quest breakfast crest best pest vest zest latest".split()
 )
 _BEFORE_BASE: Final = frozenset("to may can could will would did do does might must should not".split())  # noqa: SIM905
 
@@ -156,41 +158,28 @@ def negations(these: Comparison) -> Iterator[str]:
     """“Not” left out or added."""
     denied = [frozenset(keys) for each in these.theirs for keys in _denied(each)]
     for clause in these.clauses:
-        own = [keys for keys in _denied(clause) if keys]
+        own = list(_denied(clause))
         near = nearest(clause, these.theirs)
         if own or clause.words & NOT:
+            more = sum(1 for _ in _denied(these.claim)) > len(denied)
             of_others = not all(any(each.intersection(keys) for each in denied) for keys in own)
-            if (not denied or of_others) and not any(_denies(each, these.claim) for each in near):
+            if (more or of_others) and not any(_denies(each, these.claim) for each in near):
                 yield "its passages do not say “not”"
-            continue
-        until = {"until"} & {word for each in near for word in each.words} and these.claim.words & {
-            "before",
-            "until",
-        }
-        if clause.words & (SCARCELY | DENYING) or until:
-            continue
-        for each in near:
-            for keys in _denied(each):
-                affirmed = (
-                    any(
-                        keys[0] in other.keys and not other.words & (NOT | SCARCELY) for other in these.theirs
-                    )
-                    if keys
-                    else False
-                )
+        elif not clause.words & _DENYING and not (
+            these.claim.words & _UNTIL and any("until" in each.words for each in near)
+        ):
+            for each in near:
                 mostly = len(each.keys & clause.keys) >= MOSTLY * len(each.keys)
-                if mostly or (keys and keys[0] in clause.keys and not affirmed):
+                if any(mostly or _is_affirmed(keys, clause, these) for keys in _denied(each)):
                     yield left_out("not")
-    if not these.claim.words & (DENYING | SCARCELY | {"before", "until"}):
-        yield from (
-            left_out("not") for keys in denied if keys & these.claim.keys and _is_only_denied(keys, these)
-        )
+    if not these.claim.words & (_DENYING | _UNTIL):
+        yield from (left_out("not") for keys in denied if _is_affirmed(sorted(keys), these.claim, these))
 
 
-def _is_only_denied(keys: frozenset[str], these: Comparison) -> bool:
-    """Whether the claim has what the passages deny, and they say it nowhere else."""
+def _is_affirmed(keys: Sequence[str], clause: Clause, these: Comparison) -> bool:
+    """Whether the clause says what the passages deny, all of it, or what they say nowhere else."""
     said = {key for each in these.theirs if not each.words & (NOT | SCARCELY) for key in each.keys}
-    return keys <= these.claim.keys or not keys & said
+    return bool(keys) and (clause.keys.issuperset(keys) or (keys[0] in clause.keys and said.isdisjoint(keys)))
 
 
 def _denies(clause: Clause, claim: Clause) -> bool:
@@ -388,9 +377,7 @@ def _framed_by(text: Sequence[Token], at: int, *, alone: bool) -> set[str]:
     Only words that attribute may stand `alone` at the end: “…, doctors advise”.
     """
     ends = [
-        place
-        for place, each in enumerate(text)
-        if each.text == ";" or plain_word(each) in {"but", "while", "whereas"}
+        place for place, each in enumerate(text) if plain_word(each) in {";", ".", "but", "while", "whereas"}
     ]
     begin = max((place for place in ends if place < at), default=-1) + 1
     end = min((place for place in ends if place > at), default=len(text))

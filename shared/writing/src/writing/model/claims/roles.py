@@ -84,6 +84,21 @@ def _hangs_on(tokens: Sequence[Token], at: int) -> str | None:
     return word if word in PREPOSITIONS else None
 
 
+def split_names(these: Comparison) -> Iterator[str]:
+    """Names that the passages have with their words apart, except reversed around “of”."""
+    theirs: set[tuple[str, str]] = set()
+    for text in (each.sentence.tokens for each in these.stated):
+        for at, token in enumerate(text):
+            theirs.update((token.key, behind.key) for behind in text[at + 1 : at + 1 + NEAR])
+            if [each.text for each in text[at + 1 : at + 2]] == ["of"]:
+                theirs.update((each.key, token.key) for each in text[at + 2 : at + 2 + NEAR])
+    ours = these.claim.tokens
+    for one, other in pairwise(ours):
+        named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
+        if named and not owns(one) and one.key in these.known and (one.key, other.key) not in theirs:
+            yield f"its passages do not say “{one.text} {other.text}”"
+
+
 def hung_names(these: Comparison) -> Iterator[str]:
     """Names behind “under”, “by”, “of”, “from” or “to” that the passages do not have behind it."""
     theirs: dict[str, set[str | None]] = {}
@@ -233,7 +248,8 @@ def dropped_phrases(these: Comparison) -> Iterator[str]:
 def _phrases(tokens: Sequence[Token]) -> Iterator[Sequence[Token]]:
     """Yields each preposition that may limit a statement, with the words up to the next one or the end of the clause."""
     for at, token in enumerate(tokens):
-        if plain_word(token) not in _LIMITING:
+        named = tokens[at + 1 : at + 2] and tokens[at + 1].text[0].isupper()
+        if plain_word(token) not in _LIMITING or (plain_word(token) == "for" and named):
             continue
         end = at + 1
         while (

@@ -23,10 +23,12 @@ RULES: Final[Mapping[str, Rule]] = {
     for each in (
         unknown_numbers,
         numbers.number_problems,
+        numbers.swapped_numbers,
         numbers.half_ranges,
         numbers.bound_problems,
         numbers.change_problems,
         roles.unknown_names,
+        roles.split_names,
         roles.hung_names,
         roles.other_subjects,
         roles.swapped_names,

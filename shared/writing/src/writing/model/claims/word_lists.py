@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from writing.model.claims.wording import NEGATIONS, content_key
+from writing.model.claims.wording import NEGATIONS, tokens_of
 
 
 def _words(text: str) -> frozenset[str]:
@@ -10,7 +10,11 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _keys(text: str) -> frozenset[str]:
-    return frozenset(map(content_key, text.split()))
+    return frozenset(map(_key, text.split()))
+
+
+def _key(word: str) -> str:
+    return tokens_of(word)[0].key
 
 
 NOT: Final = (NEGATIONS | {"not"}) - {"hardly", "barely", "scarcely"}
@@ -108,7 +112,7 @@ _OPPOSITES: Final = """
     on / off; open / close shut; left / right; north northern / south southern; east eastern / west western;
     older / newer younger; large larger big bigger / small smaller; hard harder / easy easier;
     strong stronger / weak weaker milder mild; early earlier / late later;
-    thick thicker thick-skinned / thin thinner thin-skinned; deep / shallow; wet / dry; true / false;
+    thick thicker  / thin thinner ; deep / shallow; wet / dry; true / false;
     allow permit / forbid prohibit ban; add / remove; buy / sell; win / lose; begin start / end stop finish;
     hire / fire dismiss; accept approve / reject refuse; help / hinder hamper; pass / fail; support / oppose;
     profit / loss; safe / dangerous harmful; public / private; cheap cheaper / expensive dear dearer;
@@ -116,7 +120,7 @@ _OPPOSITES: Final = """
     often usually always frequently mostly / rarely seldom never; many / few
 """
 OPPOSITES: Final[dict[str, frozenset[str]]] = {
-    content_key(word): _keys(other)
+    _key(word): _keys(other)
     for line in _OPPOSITES.split(";")
     for one, other in (line.split("/"), line.split("/")[::-1])
     for word in one.split()
