@@ -23,10 +23,9 @@ def is_carried(heading: str, said: Sequence[str], keyword: str) -> bool:
     """
     if not is_clean(heading):
         return False
-    given = _keys(keyword)
-    evidence = [Evidence("", None, each) for each in said]
-    if check(heading, evidence).holds or check(heading, evidence, given=given).holds:
+    if check(heading, [Evidence("", None, each) for each in said]).holds:
         return True
+    given = _keys(keyword)
     parts = [
         [each for each in _named(part) if each.key not in given] for part in _PARTS.split(normal(heading))
     ]

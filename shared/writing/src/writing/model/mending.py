@@ -9,7 +9,7 @@ from writing.model import prompts
 from writing.model.answers import DraftSentence, MendedSentences
 from writing.model.chat import Message
 from writing.model.claims.checking import Evidence
-from writing.model.claims.wording import normal, tokens_of
+from writing.model.claims.wording import normal, sentences_of, tokens_of
 from writing.model.drafting import RejectedSentence, RejectionReason, SupportedSentence
 from writing.model.session import ModelSession
 from writing.writer import UnusableModelAnswerError
@@ -128,7 +128,7 @@ class _NearestStatement:
 
     @classmethod
     def of(cls, passages: Iterable[Evidence]) -> "_NearestStatement":
-        return cls(tuple((said, _keys(said)) for each in passages for said in each.stated()))
+        return cls(tuple((said, _keys(said)) for each in passages for said in sentences_of(each.text)))
 
     def filled(self, verdict: Verdict) -> Verdict:
         """Returns a rejected sentence with the statement that shares most words with it, if it has none yet."""
