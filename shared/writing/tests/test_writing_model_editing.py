@@ -17,7 +17,7 @@ from writing.model.section_passages import Exhibit
 from writing.writer import UnusableModelAnswerError
 
 TEXT = (
-    "Cold brew steeps for twelve hours. Cold brew tastes mild. Paper filters leave it clear, if they are rinsed."
+    "Cold brew steeps for twelve hours, and it tastes mild. Paper filters leave it clear, if they are rinsed."
     " Metal filters let fine grounds through."
 )
 MATERIAL = WritingMaterial.of(
@@ -174,8 +174,8 @@ EVIDENCE = list(MATERIAL.evidence.values())
 @pytest.mark.parametrize(
     ("answers", "rounds", "text"),
     [
-        ([mended(MILD.text)], 1, MILD.text),
-        ([mended("Cold brew tastes wild."), mended(MILD.text)], 2, MILD.text),
+        ([mended(METAL.text)], 1, METAL.text),
+        ([mended("Cold brew tastes wild."), mended(METAL.text)], 2, METAL.text),
         (
             [mended(f"Cold brew cures {each}.") for each in ("colds", "fever", "coughs")],
             3,
@@ -190,7 +190,7 @@ EVIDENCE = list(MATERIAL.evidence.values())
 async def test_a_sentence_goes_back_until_it_holds_or_nothing_new_comes(
     answers: list[Any], rounds: int, text: str
 ) -> None:
-    session = Answering(*answers, *[mended(MILD.text)] * 3)
+    session = Answering(*answers, *[mended(METAL.text)] * 3)
 
     done = await mender(session).mend("section 1", [STEEPS, WRONG], EVIDENCE, [])
 
@@ -221,6 +221,6 @@ async def test_the_writer_is_told_what_really_blocked_with_the_words_of_the_pass
             "text": unproven.text,
             "passages": ("s1p1",),
             "problem": "a second reader could not show the words of its passages that say it",
-            "nearest": "Cold brew tastes mild.",
+            "nearest": "Cold brew steeps for twelve hours, and it tastes mild.",
         }
     ]

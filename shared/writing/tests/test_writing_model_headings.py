@@ -22,7 +22,7 @@ SAID = (
         "How to grind the beans, and the ratio",
         "Grind and ratio",
         "Fine grounds and paper filters",
-        "Fine grounds leave the drink cloudy",
+        "Fine grounds",
         "Cold brew: the ratio",
         "Storing the bottle",
         "Why paper filters?",

@@ -24,10 +24,9 @@ def is_carried(heading: str, said: Sequence[str], keyword: str) -> bool:
     """
     if not is_clean(heading):
         return False
-    given = _keys(keyword)
-    evidence = [Evidence("", None, each) for each in said]
-    if check(heading, evidence).holds or check(heading, evidence, given=given).holds:
+    if check(heading, [Evidence("", None, each) for each in said]).holds:
         return True
+    given = _keys(keyword)
     parts = [
         [each for each in _named(part) if each.key not in given] for part in _PARTS.split(normal(heading))
     ]
@@ -54,7 +53,11 @@ def choose_heading(
     for heading in (planned, *titles):
         if heading is None or heading_problem(heading, tuple(taken)):
             continue
-        if says_more(heading, keyword) and is_clean(heading) and not find_unattributed_praise(heading, heading):
+        if (
+            says_more(heading, keyword)
+            and is_clean(heading)
+            and not find_unattributed_praise(heading, heading)
+        ):
             return normal(heading)
     return None
 
