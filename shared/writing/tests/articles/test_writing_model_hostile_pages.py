@@ -1,6 +1,4 @@
-"""Pages that want something of a model, read as research reads them: an obedient writer and a judge who agrees to everything
-make the same article as without them.
-"""
+"""No page that wants something of a model gets it, though the writer is obedient and the judge agrees to everything."""
 
 import base64
 import sys

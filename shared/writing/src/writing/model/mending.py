@@ -8,13 +8,8 @@ from typing import Any, Final, TypeAlias
 from writing.model import prompts
 from writing.model.answers import DraftSentence, MendedSentences
 from writing.model.chat import Message
-<<<<<<< HEAD
 from writing.model.claims.comparison import Evidence
-from writing.model.claims.wording import normal, tokens_of
-=======
-from writing.model.claims.checking import Evidence
 from writing.model.claims.wording import normal, sentences_of, tokens_of
->>>>>>> shape
 from writing.model.drafting import RejectedSentence, RejectionReason, SupportedSentence
 from writing.model.session import ModelSession
 from writing.writer import UnusableModelAnswerError
@@ -133,11 +128,7 @@ class _NearestStatement:
 
     @classmethod
     def of(cls, passages: Iterable[Evidence]) -> "_NearestStatement":
-<<<<<<< HEAD
-        return cls(tuple((said, _keys(said)) for each in passages for said in each.sentences()))
-=======
         return cls(tuple((said, _keys(said)) for each in passages for said in sentences_of(each.text)))
->>>>>>> shape
 
     def filled(self, verdict: Verdict) -> Verdict:
         """Returns a rejected sentence with the statement that shares most words with it, if it has none yet."""
