@@ -145,7 +145,7 @@ async def assert_pages_and_posts_can_be_seen(cycle: dict[str, Any]) -> None:
         for keyword in cycle["keywords"]:
             page = await visitor.get(keyword["published_url"])
             assert page.status_code == 200
-            assert "How this was made: a digest" in page.text
+            assert "Quoted word for word from" in page.text
             (post,) = keyword["posts"]
             assert post["platform"] == "feed"
             shown = await visitor.get(post["url"])
