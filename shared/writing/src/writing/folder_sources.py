@@ -151,10 +151,10 @@ class DocumentIndex:
         )
 
     def _pages_of_short(self, found: Sequence[SpineCandidate]) -> Iterator[SpineCandidate]:
-        """Yields the pages of sections that are named like the keyword and too short for an article of their own."""
+        """Yields the page of a section that is named like the keyword and may be too short for an article of its own."""
         for each in found:
             page = self._pages[str(each.key)]
-            if each.about >= NAMED_ABOUT and each.section.words < MIN_SHOWN_WORDS <= page.words:
+            if each.about >= NAMED_ABOUT and each.section.words < 2 * MIN_SHOWN_WORDS <= 2 * page.words:
                 head = replace(each.head, kind=SectionKind.PAGE, title=page.title, titles_above=())
                 yield replace(each, head=head, section=page, about=min(PAGE_ABOUT, each.about))
                 return
