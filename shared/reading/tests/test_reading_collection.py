@@ -12,6 +12,8 @@ from reading.collection import (
     product_words,
     site_names,
     text_fingerprint,
+    title_suffixes,
+    without_suffix,
 )
 from reading.ranking.aboutness import SectionKind
 
@@ -30,6 +32,13 @@ def test_the_headings_of_many_pages_name_the_site() -> None:
         "the site"
     }
     assert site_names([["A"], ["A"], ["A"]]) == frozenset()
+
+
+def test_the_end_that_many_titles_share_is_the_sites() -> None:
+    titles = [f"{each} (Octave (7.3))" for each in "ABCDE"] + ["F \u2013 other", "G"]
+    suffixes = title_suffixes(titles)
+    assert suffixes == (" (Octave (7.3))", " (7.3))")
+    assert [without_suffix(title, suffixes) for title in titles[4:]] == ["E", "F \u2013 other", "G"]
 
 
 def test_the_shortest_table_of_contents_is_the_parents() -> None:

@@ -26,6 +26,7 @@ MIN_SITE_PAGES: Final = 4
 MAX_PARENTS: Final = 6
 """The most pages above a page."""
 MAX_ABBREVIATIONS: Final = 500
+_SUFFIX: Final = re.compile(r" \(| (?:[–—|·•»-]|::) ")  # noqa: RUF001 - dashes of titles
 _BRACKETED: Final = re.compile(r"(?<= )\(([A-Z]{2,8})\)")
 _LONGEST_SPELLED: Final = 160
 
@@ -57,6 +58,20 @@ def site_names(headings: Iterable[Collection[str]]) -> frozenset[str]:
 def least_pages_of_site_name(pages: int) -> float:
     """Returns how many of so many pages have a heading that names the site."""
     return max(MIN_SITE_PAGES, SITE_SHARE * pages)
+
+
+def title_suffixes(page_titles: Collection[str]) -> tuple[str, ...]:
+    """Returns the ends that at least four and 8% of the page titles share: " (GNU Octave (version 7.3.0))"; longest first."""
+    counts = Counter(
+        title[match.start() :] for title in page_titles for match in _SUFFIX.finditer(title) if match.start()
+    )
+    least = least_pages_of_site_name(len(page_titles))
+    return tuple(sorted((each for each, count in counts.items() if count >= least), key=len, reverse=True))
+
+
+def without_suffix(title: str, suffixes: Iterable[str]) -> str:
+    """Returns a page's title without the name of its site, by `title_suffixes`."""
+    return next((title.removesuffix(each) for each in suffixes if title.endswith(each)), title)
 
 
 class ParentPages:

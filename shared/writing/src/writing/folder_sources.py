@@ -21,6 +21,8 @@ from reading.collection import (
     product_words,
     site_names,
     text_fingerprint,
+    title_suffixes,
+    without_suffix,
 )
 from reading.document import ExtractedDocument
 from reading.formats import UnreadableFileError
@@ -85,7 +87,12 @@ class DocumentIndex:
         self._documents = documents
         pages = {path: each.sections for path, each in documents.items() if each.sections is not None}
         duplicates = copies({path: text_fingerprint(page) for path, page in pages.items()})
-        self._pages = {path: page for path, page in pages.items() if path not in duplicates}
+        suffixes = title_suffixes([page.title for page in pages.values()])
+        self._pages = {
+            path: replace(page, title=without_suffix(page.title, suffixes))
+            for path, page in pages.items()
+            if path not in duplicates
+        }
         parents = parents_of({path: documents[path].toc for path in self._pages})
         terms = index_terms_of(term for each in documents.values() for term in each.index_terms)
         self._facts = CollectionFacts(
@@ -144,10 +151,10 @@ class DocumentIndex:
         )
 
     def _pages_of_short(self, found: Sequence[SpineCandidate]) -> Iterator[SpineCandidate]:
-        """Yields the pages of sections that are named like the keyword and too short for an article of their own."""
+        """Yields the page of a section that is named like the keyword and may be too short for an article of its own."""
         for each in found:
             page = self._pages[str(each.key)]
-            if each.about >= NAMED_ABOUT and each.section.words < MIN_SHOWN_WORDS <= page.words:
+            if each.about >= NAMED_ABOUT and each.section.words < 2 * MIN_SHOWN_WORDS <= 2 * page.words:
                 head = replace(each.head, kind=SectionKind.PAGE, title=page.title, titles_above=())
                 yield replace(each, head=head, section=page, about=min(PAGE_ABOUT, each.about))
                 return
@@ -176,7 +183,7 @@ class DocumentIndex:
         document = self._documents[path]
         return ArticleSource(
             n=n,
-            title=document.title,
+            title=self._pages[path].title or document.title,
             passages=(),
             url=document.url,
             path=path,

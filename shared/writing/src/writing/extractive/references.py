@@ -92,7 +92,7 @@ _DEPENDENT: Final = re.compile(
     r"perhaps|rather(?! than)|above|below|depending on (?:this|that)|given (?:this|that)|we (?:instead|then|also|now)|you (?:then|also|now|should now))\b",
     re.IGNORECASE,
 )
-_OF_ITS_HEADING: Final = re.compile(r"^(?:this|these|the) \w", re.IGNORECASE)
+_OF_ITS_HEADING: Final = re.compile(r"^(?:this|these) \w", re.IGNORECASE)
 _BEGINNING: Final = 120
 _ITSELF: Final = frozenset(
     stems_of(
