@@ -260,7 +260,7 @@ class LocalCorpus:
         page = place.document
         return ResearchSource(
             title=page.title,
-            url=_with_anchor(page.url, candidate.section.anchor),
+            url=_with_anchor(page.url, candidate.section.anchor if candidate.head.titles_above else ""),
             path=None,
             licence=page.licence,
             passages=(),

@@ -120,7 +120,8 @@ def _place(row: asyncpg.Record) -> SectionPlace:
         row["position"],
         row["last"],
         row["words"],
-        row["anchor"],
+        # The page itself begins where its address leads.
+        row["anchor"] if row["position"] else "",
         row["corpus"],
         row["path"],
         row,
