@@ -182,7 +182,12 @@ async def test_of_two_readings_of_a_sentence_the_one_that_refuses_it_counts(mode
     model.replies["SectionDraft"] = [drafted(HELD, OTHER_WORDS)]
     refused = {"number": 2, "claims": [], "why": "", "finding": "contradicted"}
     shown = [{"passage": "s1p1", "words": "Frank Crowe directed the building for Six Companies"}]
-    agrees = {"number": 2, "claims": [{"says": "all of it", "quotes": shown}], "why": "", "finding": "supported"}
+    agrees = {
+        "number": 2,
+        "claims": [{"says": "all of it", "quotes": shown}],
+        "why": "",
+        "finding": "supported",
+    }
     model.replies["SecondReading"] = [{"readings": [agrees, refused, agrees, {**agrees, "number": 9}]}]
 
     article = await write(model, chat_with(model))
