@@ -3,8 +3,8 @@
 from collections import Counter
 
 import pytest
-from measuring_bank import count
 
+from shared.writing.tests.claims.measuring_bank import count
 from writing.model.claims.wording import normal
 from writing.model.exam.bank import SUBJECTS, Half, read_bank
 
