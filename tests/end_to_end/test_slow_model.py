@@ -245,6 +245,7 @@ class Cycles:
             await asyncio.sleep(within / 1000)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("size", [QUICK, pytest.param(FULL, marks=pytest.mark.slow)], ids=["quick", "full"])
 async def test_everything_is_written_once_paid_once_and_in_turns(
     size: Size,

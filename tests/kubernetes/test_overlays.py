@@ -99,6 +99,7 @@ def environment_of(cluster: Cluster, workload: str, container: str | None = None
     return values
 
 
+@pytest.mark.extended
 def test_articles_are_put_as_files_where_the_component_for_it_is_added(
     kubectl: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, overlay
 ) -> None:
@@ -246,6 +247,7 @@ def validate(kubectl: Path, *overlays: Path) -> subprocess.CompletedProcess[str]
     )
 
 
+@pytest.mark.extended
 def test_the_command_accepts_what_is_there(kubectl: Path) -> None:
     result = validate(kubectl)
     assert result.returncode == 0, result.stderr
@@ -256,6 +258,7 @@ def test_the_command_accepts_what_is_there(kubectl: Path) -> None:
     assert re.search(r"^alertmanager: \d+ resources are valid", result.stdout, re.MULTILINE)
 
 
+@pytest.mark.extended
 def test_a_release_is_written_by_one_command(
     kubectl: Path, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

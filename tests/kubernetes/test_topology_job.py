@@ -54,6 +54,7 @@ def run(cluster: Cluster, node: rabbitmq.RabbitNode) -> None:
         )
 
 
+@pytest.mark.extended
 async def test_topology_and_users_are_there_afterwards(overlay, node: rabbitmq.RabbitNode) -> None:
     cluster = Cluster("dev", overlay("dev"))
     run(cluster, node)

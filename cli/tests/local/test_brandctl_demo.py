@@ -181,6 +181,7 @@ def assert_each_service_is_a_user_of_its_own_at_the_broker(run: Run) -> None:
     assert users == {name: f"brand_{name}" for name in services.NAMES}
 
 
+@pytest.mark.extended
 def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
     run.wait_for("stays up until Ctrl-C")
     report = json.loads((run.local / "demo.json").read_text())
@@ -223,6 +224,7 @@ def test_a_demo_publishes_stays_up_and_leaves_nothing_running(run: Run) -> None:
     ]
 
 
+@pytest.mark.extended
 def test_a_demo_that_is_killed_takes_everything_with_it_and_the_next_one_cleans_up(run: Run) -> None:
     run.wait_for("Starting the services")
     children = run.children()

@@ -3,7 +3,10 @@
 import subprocess
 import sys
 
+import pytest
 
+
+@pytest.mark.extended
 def test_the_demonstration_ends_by_itself_with_everything_in_order() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "shop_demo"], capture_output=True, text=True, timeout=240, check=False

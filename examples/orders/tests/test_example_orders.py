@@ -45,9 +45,15 @@ async def test_messages_that_are_delivered_twice_have_one_effect(world) -> None:
 
 
 async def test_orders_end_paid_once_though_payments_is_killed_over_them(world) -> None:
-    order_ids = await asyncio.gather(*(world.customer.place() for _ in range(20)))
+    order_ids = [await world.customer.place()]
     await eventually(world.charges)
-    world.shop.kill("payments")
+    waiting = "select count(*) from pg_locks where relation = 'charges'::regclass and not granted"
+    async with world.payments.transaction():
+        # The other charges wait, so that the kill finds them under way.
+        await world.payments.execute("lock table charges in share row exclusive mode")
+        order_ids += await asyncio.gather(*(world.customer.place() for _ in range(20)))
+        await eventually(lambda: world.payments.fetchval(waiting))
+        world.shop.kill("payments")
     assert len(await world.charges()) < len(order_ids)
     world.shop.start("payments")
     await eventually(lambda: world.have_receipts(*order_ids))

@@ -78,7 +78,7 @@ _COMMANDS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(_COMMANDS)
 @example(command(description="x" * 1000, title="字" * 500))
 @example(command(description="👨\u200d👩\u200d👧\u200d👦" * 140))
@@ -98,7 +98,7 @@ def test_no_draft_is_over_a_limit_and_every_link_is_whole(asked: SocialCreate) -
             assert regex.search(rf"(?:^|\s){regex.escape(story.link)}(?:$|\s)", made.text)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(_COMMANDS)
 def test_facets_are_byte_ranges_and_linkedin_text_is_escaped_and_the_same_again(asked: SocialCreate) -> None:
     for made in drafts(story_of(asked)):

@@ -101,6 +101,7 @@ FAMILIES = {
 }  # fmt: skip
 
 
+@pytest.mark.extended
 async def test_each_ends_with_a_reason_or_without_the_bomb() -> None:
     async with ReaderPool() as readers:
 

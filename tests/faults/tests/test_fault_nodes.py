@@ -21,6 +21,7 @@ def folder(tmp_path_factory) -> Iterator[Path]:
     assert not [path for path in folder.iterdir() if path.is_dir()]
 
 
+@pytest.mark.extended
 async def test_rabbitmq_keeps_its_messages_through_kills_and_blocks_publishers_on_alarms(folder) -> None:
     with closing(RabbitMqServer(folder / "rabbitmq")) as node:
         await node.ready()

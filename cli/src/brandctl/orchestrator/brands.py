@@ -216,8 +216,19 @@ def _said(found: Mapping[str, Any], name: str) -> str:
 
 
 def _standing(found: "answers.BrandDetails") -> str:
-    waits = found["agent"]["waits"]
-    if waits:
+    agent = found["agent"]
+    waits = "".join(
+        f"\n{_keywords(each['keywords'])} for {each['reason']}" for each in agent.get("keyword_waits", ())
+    )
+    return f"{_progress(found)}{waits}"
+
+
+def _keywords(count: int) -> str:
+    return "1 keyword waits" if count == 1 else f"{count} keywords wait"
+
+
+def _progress(found: "answers.BrandDetails") -> str:
+    if waits := found["agent"]["waits"]:
         return f"{found['slug']}: nothing more is begun, {waits}"
     if found["approval"] == "everything":
         # Often a default, which follows from the writer or the target.

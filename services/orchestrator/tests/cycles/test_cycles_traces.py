@@ -169,7 +169,7 @@ async def stack(
     provider.shutdown()
 
 
-@pytest.mark.parametrize("count", [16, 20, 60, 1000])
+@pytest.mark.parametrize("count", [16, 20, 60, pytest.param(1000, marks=pytest.mark.extended)])
 async def test_every_keyword_is_one_trace_however_many_there_are(stack: Stack, count: int) -> None:
     await stack.submit(count)
     await stack.answer_all()

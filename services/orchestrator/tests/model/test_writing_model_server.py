@@ -29,7 +29,7 @@ QUESTION = ChatRequest(
                 headers={"Retry-After": "90000", "Content-Type": "application/problem+json"},
                 body={"type": "budget.exhausted", "detail": "the month's budget of 5 dollars is spent"},
             ),
-            WaitFor("the model's budget", "", after=timedelta(minutes=10)),
+            WaitFor("the model's budget", "", after=timedelta(seconds=45)),
             "the budget for the model is spent: the month's budget of 5 dollars is spent",
         ),
         (
@@ -95,9 +95,9 @@ async def test_what_the_server_says_instead_of_an_answer(
         (gateway_says("provider.limited", 429, transient=True, after=40), "the model's limits", 40),
         (gateway_says("provider.away", 503, transient=True, after=30), "the model's provider", 30),
         (gateway_says("call.under_way", 503, transient=True, after=15), "the same call to the model", 15),
-        (gateway_says("budget.exhausted", 402, transient=True, after=80_000), "the model's budget", 600),
+        (gateway_says("budget.exhausted", 402, transient=True, after=80_000), "the model's budget", 45),
         (gateway_says("budget.set_aside", 402, transient=True, after=30), "the model's budget", 30),
-        (gateway_says("spending.stopped", 402, transient=True, after=600), "the model's budget", 600),
+        (gateway_says("spending.stopped", 402, transient=True, after=600), "the model's budget", 45),
     ],
     ids=lambda each: each.body["type"] if isinstance(each, ModelReply) else "",
 )

@@ -56,7 +56,9 @@ async def _ready(client: httpx.AsyncClient) -> bool:
         return False
 
 
-@pytest.mark.parametrize("place", ["relay.publishing", "relay.confirmed"])
+@pytest.mark.parametrize(
+    "place", ["relay.publishing", pytest.param("relay.confirmed", marks=pytest.mark.extended)]
+)
 async def test_an_approval_outlives_whoever_took_it(
     waiting: Any, replica: Any, rabbitmq_url: str, place: str
 ) -> None:
@@ -100,6 +102,7 @@ async def test_an_approval_outlives_whoever_took_it(
         await first.ack()
 
 
+@pytest.mark.extended
 async def test_what_has_a_time_is_published_once_though_whoever_kept_it_was_killed(
     waiting: Any, replica: Any, rabbitmq_url: str
 ) -> None:

@@ -293,3 +293,23 @@ async def test_a_cycle_says_what_holds_it_up_and_ends_once_with_the_last_decisio
     assert (ended["state"], ended["waiting"], ended["ended_at"] is None) == ("failed", 0, False)
     (told,) = await brand.commands("cycle.completed")
     assert CycleCompleted.model_validate(told).states == {"rejected": 4}
+
+
+async def test_a_brand_says_what_its_keywords_wait_for(brand: Brand) -> None:
+    await brand.submit("one", "two", "three")
+    await brand.research_all()
+    (first, second, third) = await brand.commands("content.generate")
+    for command, left in ((first, "0.01"), (second, "0.02")):
+        await brand.fetch(
+            "insert into writing_waits (content_id, reason, until) values ($1, $2, now() + interval '45 seconds')",
+            UUID(command["content_id"]),
+            f"waits for the model's budget: {left} dollars are left",
+        )
+    # Of an article that is written meanwhile.
+    await brand.write(third, "held", 0)
+    await brand.fetch(
+        "insert into writing_waits (content_id, reason, until) values ($1, 'waits for a turn: old', now())",
+        UUID(third["content_id"]),
+    )
+    (wait,) = (await brand.api.get("/v1/brands/acme")).json()["agent"]["keyword_waits"]
+    assert (wait["reason"], wait["keywords"]) == ("the model's budget: 0.01 dollars are left", 2)

@@ -122,6 +122,7 @@ async def test_what_is_sent_by_the_former_name_still_arrives(world) -> None:
     await world.broker.take(f"{QUEUE}-dlq")
 
 
+@pytest.mark.extended
 async def test_an_upgrade_under_load_with_the_version_before_at_work_loses_nothing_and_does_nothing_twice(
     upgraded, rabbitmq_api_url: str
 ) -> None:
@@ -164,6 +165,7 @@ async def test_an_upgrade_under_load_with_the_version_before_at_work_loses_nothi
     assert await world.effects() == [f"k{number:03}" for number in range(150)]
 
 
+@pytest.mark.extended
 async def test_the_way_back_to_the_version_before_loses_nothing(world, rabbitmq_api_url: str) -> None:
     waiting, retry, later = (news(world, keyword) for keyword in ("waiting", "retry", "later"))
     await announce(world, waiting)

@@ -4,6 +4,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
+from documents.instructions import find_instruction
+
 # Control characters; zero-width and bidirectional ones, soft hyphens, and the Unicode "tag" block, which can hide words
 # from readers.
 _UNSEEN = re.compile(
@@ -34,32 +36,6 @@ class PhrasePatterns:
         return any(any(map(plain.__contains__, words)) and way.search(text) for words, way in self.ways)
 
 
-# Wording that addresses a language model instead of readers. Matches are flagged, not removed: the extractive writer
-# follows no orders, but a reviewer should see them.
-INJECTION = PhrasePatterns(
-    (
-        ("instruction", "prompt", "rules", "directions", "guidelines"),
-        (
-            r"\b(?:ignore|disregard|forget|override)\b.{0,40}\b(?:previous|prior|above|earlier|all|your)\b.{0,40}"
-            r"\b(?:instructions?|prompts?|rules|directions|guidelines)\b"
-        ),
-    ),
-    (("system prompt", "developer prompt"), r"\b(?:system|developer) prompt\b"),
-    (
-        ("you are ",),
-        r"\byou are (?:now|an?) (?:\w+ )?(?:ai|assistant|language model|chatbot|llm)\b",
-    ),
-    (
-        ("system prompt", "api key", "your instructions", "password"),
-        r"\b(?:reveal|print|repeat|leak)\b.{0,30}\b(?:system prompt|api keys?|your instructions|passwords?)\b",
-    ),
-    (("<",), r"<\|?(?:im_start|im_end|system|assistant)\|?>"),
-    (("inst]",), r"\[/?INST\]"),
-    (("as an ai ",), r"\bas an ai (?:language )?model\b"),
-    (("do not ",), r"\bdo not (?:tell|inform) the (?:user|reader)\b"),
-)
-
-
 def remove_invisible(text: str) -> str:
     """Return `text` in Unicode composition, without characters that are invisible or cannot be stored.
 
@@ -88,4 +64,4 @@ def one_line(text: str) -> str:
 
 
 def flags_of(text: str) -> tuple[str, ...]:
-    return ("prompt_injection",) if INJECTION.matches(text) else ()
+    return ("prompt_injection",) if find_instruction(text) else ()

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from documents.instructions import find_instruction
 from writing import ArticleSource, SourcePassage
-from writing.model import injection
 from writing.model.answers import DraftSentence
 from writing.model.claims.checking import check
 from writing.model.claims.comparison import Evidence
@@ -272,7 +272,7 @@ def test_a_passage_with_an_instruction_is_neither_shown_nor_evidence(form: str, 
     material = WritingMaterial.of([source], max_characters=10_000)
 
     assert list(material.evidence) == ["s1p2"]
-    assert material.set_aside == (f"s1p1 ({injection.find_instruction(told)})",)
+    assert material.set_aside == (f"s1p1 ({find_instruction(told)})",)
     obeyed = DraftSentence(text="Casinos are great for everyone.", passages=("s1p1",))
     assert isinstance(material.judge(obeyed, frozenset(material.evidence), ()), RejectedSentence)
     assert isinstance(

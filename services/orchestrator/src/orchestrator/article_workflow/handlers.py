@@ -110,7 +110,9 @@ class ContentWorkflow:
         brand, steps_id = state.brand, state.steps_id
         if brand is None:
             slug = payload.brand_slug
-            raise Unprocessable(f"unknown brand '{slug}': create it with PUT /v1/brands/{slug}, then replay")
+            raise Unprocessable(
+                f"unknown brand '{slug}': create it (brandctl brands set {slug} --name NAME), then replay"
+            )
         if steps_id is None:
             return _store_nothing
         workflow = self._claims.workflow(asked, state)

@@ -35,7 +35,8 @@ _CONTEXT_EXCEEDED: Final = frozenset({"exceed_context_size_error", "context_leng
 _CONTEXT_TOO_LONG: Final = "model.context_too_long"
 _FILTERED_PROBLEM: Final = "model.content_filtered"
 _LONGEST_WAIT: Final = timedelta(minutes=10)
-"""The longest wait, even if a budget period ends weeks later: an operator may raise the cap or resume spending."""
+_LONGEST_WAIT_FOR_MONEY: Final = timedelta(seconds=45)
+"""An operator may raise the cap long before the budget's period ends. Articles go on within a minute of that."""
 _MAX_DETAIL: Final = 300
 _OUT_OF_SERVICE: Final = frozenset(
     {
@@ -76,7 +77,8 @@ def _problem(problem: str, document: Mapping[str, Any], header: str | None) -> E
     detail = str(document.get("detail") or problem)[: 2 * _MAX_DETAIL]
     after = retry_after(header, datetime.now(UTC))
     if (waits_for := _WAITS.get(problem)) is not None:
-        return WaitFor(waits_for, detail, after=min(after or _LONGEST_WAIT, _LONGEST_WAIT))
+        longest = _LONGEST_WAIT_FOR_MONEY if waits_for == BUDGET else _LONGEST_WAIT
+        return WaitFor(waits_for, detail, after=min(after or longest, longest))
     if problem == _BREAKER_OPEN:
         return UnavailableError(detail, after=after)
     if document["transient"]:
@@ -101,7 +103,7 @@ def _status(  # noqa: PLR0911  (one for each thing that a status may mean)
         return WaitFor(
             BUDGET,
             f"the budget for the model is spent: {said}",
-            after=min(after or _LONGEST_WAIT, _LONGEST_WAIT),
+            after=min(after or _LONGEST_WAIT_FOR_MONEY, _LONGEST_WAIT_FOR_MONEY),
         )
     if _NO_CREDIT in codes:
         return Unprocessable("the model's account has no credit left; top it up, then replay")

@@ -11,7 +11,7 @@ from orchestrator.brands.domain import (
     approval_of,
     check_writer,
 )
-from orchestrator.brands.models import BrandAgentView, BrandCounters, BrandView
+from orchestrator.brands.models import BrandAgentView, BrandCounters, BrandView, KeywordWait
 from orchestrator.brands.quiet_periods import end_quiet_periods
 from orchestrator.brands.routes import Slug, brand_routes, seen_slug
 from orchestrator.brands.store import (
@@ -32,6 +32,7 @@ __all__ = [
     "BrandRow",
     "BrandSlug",
     "BrandView",
+    "KeywordWait",
     "Slug",
     "UnknownBrandError",
     "UnusableWriterError",

@@ -57,7 +57,9 @@ class UnknownBrandError(LookupError):
     """No brand has this slug; the message says how to create one."""
 
     def __init__(self, slug: str) -> None:
-        super().__init__(f"there is no brand '{slug}'; create it first with PUT /v1/brands/{slug}")
+        super().__init__(
+            f"there is no brand '{slug}'; create it first: brandctl brands set {slug} --name NAME, or PUT /v1/brands/{slug}"
+        )
 
 
 def is_slug(text: str) -> bool:

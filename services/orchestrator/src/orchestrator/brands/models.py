@@ -63,12 +63,24 @@ class BrandCounters(View):
     """Failed keywords of the cycles that are still stored."""
 
 
+class KeywordWait(View):
+    """What keywords under way wait for."""
+
+    reason: Annotated[str, Field(examples=["the model's budget: 0.01 of the 2.00 dollars of today are left"])]
+    keywords: int
+    """How many of the brand's wait for it."""
+    until: datetime
+    """When the first of them is tried again."""
+
+
 class BrandAgentView(View):
     """The brand's counters, and whether it waits for a person."""
 
     counters: BrandCounters
     waits: str | None
     """Why the brand begins nothing more; null if it works normally."""
+    keyword_waits: tuple[KeywordWait, ...] = ()
+    """What its keywords under way wait for, such as money; the three that most wait for."""
     looked_at: datetime | None
     """When a person last decided about a draft, or marked drafts as reviewed."""
 

@@ -1,11 +1,14 @@
 """A brand's counters, and whether it waits for a person. Computed from the rows, so that they always agree."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from chassis import Connection
 from orchestrator.article_workflow import WAITS
-from orchestrator.brands import BrandAgentView, BrandCounters, BrandRow
+from orchestrator.brands import BrandAgentView, BrandCounters, BrandRow, KeywordWait
 from orchestrator.cycles import BRAND_WAITS
+
+MAX_WAITS: Final = 3
 
 
 async def agent_of(connection: Connection, brand: BrandRow) -> BrandAgentView:
@@ -35,7 +38,32 @@ async def agent_of(connection: Connection, brand: BrandRow) -> BrandAgentView:
     )
     assert row is not None
     counters = {name: row[name] for name in BrandCounters.model_fields}
-    return BrandAgentView(counters=BrandCounters(**counters), waits=row["waits"], looked_at=row["looked_at"])
+    return BrandAgentView(
+        counters=BrandCounters(**counters),
+        waits=row["waits"],
+        keyword_waits=await _keyword_waits(connection, brand.slug),
+        looked_at=row["looked_at"],
+    )
+
+
+async def _keyword_waits(connection: Connection, slug: str) -> tuple[KeywordWait, ...]:
+    rows = await connection.fetch(
+        """
+        select regexp_replace(min(waits.reason), '^waits for ', '') as reason, count(*)::int as keywords, min(waits.until) as until
+        from cycles join keywords as k using (cycle_id), lateral (
+            select reason, until from writing_waits as w where w.content_id = k.content_id and k.state = 'writing'
+            union all
+            select reason, until from research_waits as r
+            where (r.cycle_id, r.position) = (k.cycle_id, k.position) and k.state = 'queued'
+        ) as waits
+        where brand_slug = $1 and ended_at is null
+        -- The figures in a reason change from keyword to keyword.
+        group by split_part(waits.reason, ':', 1) order by 2 desc, 1 limit $2
+        """,
+        slug,
+        MAX_WAITS,
+    )
+    return tuple(KeywordWait(**row) for row in rows)
 
 
 async def waits_of(connection: Connection, brands: Sequence[BrandRow]) -> list[str | None]:

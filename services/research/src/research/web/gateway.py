@@ -22,8 +22,8 @@ MAX_BYTES: Final = 7 * 1024 * 1024
 """Maximum size of an answer: a page of 5 MB in base64."""
 RESULTS: Final = 15
 """Results per search."""
-LONGEST_LOOK: Final = timedelta(hours=1)
-"""Maximum wait for a budget, as an operator may raise it meanwhile."""
+LONGEST_LOOK: Final = timedelta(seconds=45)
+"""Maximum wait for a budget: an operator may raise it meanwhile, and work goes on within a minute of that."""
 MAX_DETAIL: Final = 500
 _COMPLETE: Final = "complete"
 _NOT_CONFIGURED: Final = "page.not_configured"

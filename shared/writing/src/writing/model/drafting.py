@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from documents.instructions import find_instruction
 from writing.article import ArticleSource
 from writing.extractive.languages import is_foreign
-from writing.model import injection
 from writing.model.answers import DraftSentence
 from writing.model.claims.checking import check
 from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import NEGATIONS, normal, sentences_of, tokens_of
 from writing.model.copying import LONGEST_QUOTATION, SourceRuns, quotations, unquoted
+from writing.model.praise import find_unattributed_praise
 
 MAX_PASSAGE: Final = 4_000
 """Characters of a passage; the rest of a longer one is ignored."""
@@ -101,7 +102,7 @@ class WritingMaterial:
         for place, n, source in sorted(offered, key=lambda each: (each[0], each[1])):
             passage = source.passages[place]
             name = f"s{n}p{place + 1}"
-            form = injection.find_instruction(f"{source.title}\n{passage.heading or ''}\n{passage.text}")
+            form = find_instruction(f"{source.title}\n{passage.heading or ''}\n{passage.text}")
             if form:
                 set_aside.append(f"{name} ({form})")
                 continue
@@ -171,12 +172,12 @@ class WritingMaterial:
 
 
 def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
-    if _ADDRESS.search(text):
-        return "it has a web address, which is not yours to write"
-    if _MARKUP.search(text):
-        return "it has markup"
-    if form := injection.find_instruction(text):
+    if _ADDRESS.search(text) or _MARKUP.search(text):
+        return "it has a web address or markup, which is not yours to write"
+    if form := find_instruction(text):
         return f"it passes on an instruction ({form})"
+    if (words := find_unattributed_praise(text)) is not None:
+        return f"it praises (“{words}”) without saying who does: name whose opinion it is, or leave it out"
     if not _ENDS.search(text) or _BREAKS_OFF.search(text):
         return "it is no whole sentence"
     if len(sentences_of(text)) > 1:
@@ -188,7 +189,7 @@ def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
 
 def is_clean(text: str) -> bool:
     """Whether the text has no address, no markup and no instruction to a model."""
-    return not (_ADDRESS.search(text) or _MARKUP.search(text) or injection.find_instruction(text))
+    return not (_ADDRESS.search(text) or _MARKUP.search(text) or find_instruction(text))
 
 
 def fits_heading(text: str, kept: Sequence[str], keyword: str) -> bool:

@@ -65,7 +65,7 @@ def _making(database: Database) -> APIRouter:
                 if await find_brand(tx.connection, slug) is None:
                     raise RefusalError(
                         codes.UNKNOWN_KEYS_BRAND,
-                        f"brands: there is no brand '{slug}'; create it first with PUT /v1/brands/{slug}",
+                        f"brands: there is no brand '{slug}'; create it first: brandctl brands set {slug} --name NAME, or PUT /v1/brands/{slug}",
                     )
             try:
                 made = await store.insert_key(
