@@ -36,7 +36,7 @@ async def test_too_little_left_is_a_normal_end_that_says_why(
     context: Context,
 ) -> None:
     workflow = workflow_of(orchestrator_database, chat_with(model.url))
-    lies = [{"text": f"Cold brew cures {each}.", "passages": ["s1p1"]} for each in ("headaches", "colds")]
+    lies = [{"text": f"Cold brew cures {each}.", "passages": ["s1p1"]} for each in ("headaches", "fevers")]
     model.replies["SectionDraft"] = [{"paragraphs": [{"sentences": lies}]}] * SECTIONS
 
     kind, payload, content = await outcome(orchestrator_database, workflow, message, context)

@@ -248,16 +248,6 @@ def _begins_range(tokens: Sequence[Token], at: int) -> bool:
     ] == [WordKind.NUMBER]
 
 
-def _begins_range(tokens: Sequence[Token], at: int) -> bool:
-    """Whether “to” and a number follow, across units: “90 seconds to 35”."""
-    to = next(
-        (place for place in range(at + 1, len(tokens)) if tokens[place].key not in UNIT_KEYS), len(tokens)
-    )
-    return [plain_word(each) for each in tokens[to : to + 1]] == ["to"] and [
-        each.kind for each in tokens[to + 1 : to + 2]
-    ] == [WordKind.NUMBER]
-
-
 def is_number(tokens: Sequence[Token], at: int) -> bool:
     """Whether the word is a number, and not the “one” of “a coarser one”."""
     token = tokens[at]

@@ -31,7 +31,7 @@ from writing.model.claims.wording import PERSONS, PREPOSITIONS, Token, WordKind,
 
 MOSTLY: Final = 0.6
 """If the claim has this share of a passage's clause, the clause's negation applies to it."""
-FLOOR: Final = 0.4
+FLOOR: Final = 0.51
 """The least share of meaningful words that the supporting sentences must contain."""
 CLAUSE_FLOOR: Final = 0.25
 """The least share in each clause of three words or more; a clause below it is an addition."""
@@ -215,9 +215,9 @@ def conditions(these: Comparison) -> Iterator[str]:
 def tenses(these: Comparison) -> Iterator[str]:
     """The past told as present, and persons that the passages do not have."""
     own = these.claim.words - {"has", "have"} if "been" in these.claim.words else these.claim.words
-    there = {word for each in these.stated for word in each.sentence.words & PERSONS}
+    others = {word for each in these.stated for word in each.sentence.words & PERSONS}
     for persons in (_HE, _SHE):
-        if own & persons and there and not there & persons:
+        if own & persons and others and not others & persons:
             yield f"its passage does not say “{min(own & persons)}”"
     for clause in these.clauses:
         there = frozenset(word for each in nearest(clause, these.theirs) for word in each.words | each.led_up)

@@ -5,17 +5,20 @@ from typing import Final
 
 from writing.model.claims import numbers, qualifiers, roles
 from writing.model.claims.comparison import Comparison
-from writing.model.claims.wording import normal, tokens_of
+from writing.model.claims.wording import UNIT_KEYS, normal, tokens_of
 
 Rule = Callable[[Comparison], Iterator[str]]
 
 
 def unknown_numbers(these: Comparison) -> Iterator[str]:
-    """Numbers that the nearest sentences do not have."""
+    """Numbers that the nearest sentences do not have, and “a year” where they have no year."""
     tokens = these.claim.tokens
     for at, token in enumerate(tokens):
         if numbers.is_number(tokens, at) and token.key not in these.said.keys:
             yield f"its passages do not have the number {token.text}, or elsewhere"
+        counted = at and token.key in UNIT_KEYS and tokens[at - 1].text.casefold() in {"a", "an", "per"}
+        if counted and token.key not in these.said.keys:
+            yield f"its passages do not have “{tokens[at - 1].text} {token.text}”"
 
 
 RULES: Final[Mapping[str, Rule]] = {

@@ -241,11 +241,10 @@ def _token(text: str) -> Token:
 def _read(word: str) -> tuple[str, WordKind]:
     if word[0] in _SIGNS:
         return f"-{_number(word[1:])}", WordKind.NUMBER
-    if word[0].isdigit() or word in _NUMBERS:
-        return _NUMBERS.get(word) or _number(word), WordKind.NUMBER
     tens, _, ones = word.partition("-")
-    if tens in _NUMBERS and ones in _NUMBERS:
-        return str(int(_NUMBERS[tens]) + int(_NUMBERS[ones])), WordKind.NUMBER
+    if word[0].isdigit() or word in _NUMBERS or (tens in _NUMBERS and ones in _NUMBERS):
+        compound = str(int(_NUMBERS[tens]) + int(_NUMBERS[ones])) if ones else _NUMBERS.get(word)
+        return compound or _number(word), WordKind.NUMBER
     if not word[0].isalpha() and word not in UNITS:
         return word, WordKind.BREAK
     if word in _STRICT:

@@ -1,0 +1,48 @@
+"""The bank of the exam: that it is whole, and what the rules make of its halves with an honest judge, an agreeing one and none."""
+
+from collections import Counter
+
+import pytest
+
+from shared.writing.tests.claims.measuring_bank import count
+from writing.model.claims.wording import normal
+from writing.model.exam.bank import SUBJECTS, Half, read_bank
+
+KINDS = 25
+BANK = read_bank()
+
+
+def test_the_bank_has_two_hundred_true_sentences_and_three_hundred_lies_of_25_kinds_in_eight_subjects() -> (
+    None
+):
+    true = Counter(each.subject for each in BANK if each.is_true)
+    lies = Counter(each.subject for each in BANK if not each.is_true)
+
+    assert set(true) == set(lies) == set(SUBJECTS)
+    assert true.total() >= 200
+    assert lies.total() >= 300
+    assert min(true.values()) >= 25
+    assert min(lies.values()) >= 38
+    for subject in SUBJECTS:
+        assert len({each.kind for each in BANK if each.subject == subject and not each.is_true}) == KINDS
+    assert len({each.sentence for each in BANK}) == len(BANK)
+
+
+def test_the_words_that_carry_a_true_sentence_stand_in_the_passages_that_it_cites() -> None:
+    for each in BANK:
+        texts = {one.id: normal(one.text) for one in each.cited}
+        quotes = [quote for claim in each.reading.claims for quote in claim.quotes]
+        assert bool(quotes) == each.is_true
+        assert all(normal(quote.words) in texts[quote.passage] for quote in quotes), each.sentence
+
+
+@pytest.mark.parametrize(
+    ("half", "first", "mended", "agreed"), [("development", 47, 0.95, 0.01), ("blind", 43, 0.9, 0.08)]
+)
+def test_what_the_rules_keep_and_let_through(half: Half, first: int, mended: float, agreed: float) -> None:
+    found = count(read_bank(half))
+
+    assert found.first >= first
+    assert found.mended >= mended * found.true
+    assert len(found.agreed) <= agreed * found.lies
+    assert not found.unjudged
