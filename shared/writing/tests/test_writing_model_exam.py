@@ -1,33 +1,34 @@
 """The exam of a judge: which sentences it asks about, in which questions, and what answers are worth."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from writing.model.claims.checking import Evidence
-from writing.model.exam.bank import EACH, ExamSentence, choose_sentences, load_bank
+from writing.model.exam.bank import TRUE, ExamItem, read_bank
 from writing.model.exam.grading import grade
 from writing.model.exam.questions import A_QUESTION, exam_questions, exam_size
+from writing.model.exam.selection import EACH, choose_sentences
 from writing.model.judge.question import Reading
 
-CHOSEN = choose_sentences(load_bank())
+CHOSEN = choose_sentences(read_bank())
 
 
 def test_every_subject_and_every_kind_of_lie_has_its_share() -> None:
-    lies = Counter(each.lie for each in CHOSEN if each.lie is not None)
-    true = Counter(each.subject for each in CHOSEN if each.lie is None)
-    bank = load_bank()
+    lies = Counter(each.kind for each in CHOSEN if not each.is_true)
+    true = Counter(each.subject for each in CHOSEN if each.is_true)
+    bank = read_bank()
     assert (lies.total(), true.total()) == (EACH, EACH)
-    assert set(lies) == {each.lie for each in bank if each.lie is not None}
+    assert set(lies) == {each.kind for each in bank if not each.is_true}
     assert max(lies.values()) - min(lies.values()) <= 1
     assert set(true) == {each.subject for each in bank}
     assert max(true.values()) - min(true.values()) <= 1
-    assert len({(each.subject, each.text) for each in CHOSEN}) == 2 * EACH
+    assert len({(each.subject, each.sentence) for each in CHOSEN}) == 2 * EACH
 
 
 def test_the_choice_does_not_depend_on_the_order_of_the_bank() -> None:
-    subjects = sorted({each.subject for each in load_bank()}, reverse=True)
-    turned = [each for subject in subjects for each in load_bank() if each.subject == subject]
+    subjects = sorted({each.subject for each in read_bank()}, reverse=True)
+    turned = [each for subject in subjects for each in read_bank() if each.subject == subject]
     assert choose_sentences(turned) == CHOSEN
 
 
@@ -39,8 +40,8 @@ def test_a_question_has_the_passages_of_its_sentences_and_no_verdict() -> None:
         assert len(each.sentences) <= A_QUESTION
         assert len({sentence.subject for sentence in each.sentences}) == 1
         told = each.messages[1]["content"]
-        assert all(sentence.text in told for sentence in each.sentences)
-        assert all(passage.text in told for sentence in each.sentences for passage in sentence.passages)
+        assert all(sentence.sentence in told for sentence in each.sentences)
+        assert all(passage.text in told for sentence in each.sentences for passage in sentence.cited)
         assert "lie" not in told.partition("Data (JSON)")[0]
         assert '"kind"' not in told
 
@@ -53,10 +54,11 @@ def test_a_small_context_gets_fewer_sentences_at_a_time_and_another_version() ->
     assert exam_size(small).sentences == exam_size(large).sentences == 2 * EACH
 
 
-def sentences(true: int, lies: int) -> tuple[ExamSentence, ...]:
-    passage = (Evidence("a", None, "It rains."),)
-    kinds = [None] * true + ["unit"] * lies
-    return tuple(ExamSentence(f"It rains {at}.", passage, "rain", kind) for at, kind in enumerate(kinds))
+def sentences(true: int, lies: int) -> tuple[ExamItem, ...]:
+    kinds = [TRUE] * true + ["unit"] * lies
+    return tuple(
+        replace(CHOSEN[0], kind=kind, sentence=f"It rains {at}.") for at, kind in enumerate(kinds, 1)
+    )
 
 
 def readings(*findings: str) -> list[Reading]:

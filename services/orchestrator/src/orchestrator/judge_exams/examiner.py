@@ -15,9 +15,10 @@ from orchestrator.judge_exams import store
 from orchestrator.judge_exams.domain import ExamPlan, ExamState
 from orchestrator.judge_exams.store import ExamRow
 from writing.model.chat import ChatModel
-from writing.model.exam.bank import choose_sentences, load_bank
+from writing.model.exam.bank import read_bank
 from writing.model.exam.grading import LEAST_TRUE_KEPT, MOST_LIES_KEPT, grade
 from writing.model.exam.questions import exam_questions, exam_size
+from writing.model.exam.selection import choose_sentences
 from writing.model.judge.question import Reading, SecondReading
 from writing.model.session import ModelSession
 from writing.writer import UnusableModelAnswerError
@@ -78,7 +79,7 @@ class JudgeExaminer:
         self._judges = judges
         self._max_tokens = max_tokens
         self._lease = lease
-        self._questions = exam_questions(choose_sentences(load_bank()), max_tokens)
+        self._questions = exam_questions(choose_sentences(read_bank()), max_tokens)
         self.plan = ExamPlan(
             **asdict(exam_size(self._questions)),
             most_lies_kept=MOST_LIES_KEPT,

@@ -5,6 +5,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict
 
+from writing.model.exam.bank import TRUE
 from writing.model.exam.questions import ExamQuestion
 from writing.model.judge.question import Reading
 
@@ -51,14 +52,14 @@ class ExamResult(BaseModel):
 
 def grade(questions: Sequence[ExamQuestion], answers: Sequence[Sequence[Reading]]) -> ExamResult:
     """Counts what the judge found supported; `answers` has the readings of each question, none if its answer was unusable."""
-    found: dict[str | None, list[bool]] = {}
+    found: dict[str, list[bool]] = {}
     unread = 0
     for question, readings in zip(questions, answers, strict=True):
         for number, sentence in enumerate(question.sentences, 1):
             findings = {each.finding for each in readings if each.number == number}
             unread += not findings
             # If a sentence has two readings, the rejecting one counts.
-            found.setdefault(sentence.lie, []).append(findings == {"supported"})
+            found.setdefault(sentence.kind, []).append(findings == {"supported"})
     counts = {kind: KeptOf(kept=sum(each), total=len(each)) for kind, each in found.items()}
-    true = counts.pop(None, KeptOf(kept=0, total=0))
-    return ExamResult(true=true, lies={kind: each for kind, each in counts.items() if kind}, unread=unread)
+    true = counts.pop(TRUE, KeptOf(kept=0, total=0))
+    return ExamResult(true=true, lies=counts, unread=unread)

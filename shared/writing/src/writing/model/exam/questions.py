@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Final
 
 from writing.model.chat import Message
-from writing.model.exam.bank import ExamSentence
+from writing.model.exam.bank import ExamItem
 from writing.model.judge.judge import TOKENS_A_READING
 from writing.model.judge.question import CitedSentence, cited_by, messages
 from writing.model.writer import CHARACTERS_A_TOKEN
@@ -23,12 +23,12 @@ TOKENS_A_SECOND: Final = 50
 @dataclass(frozen=True)
 class ExamQuestion:
     number: int
-    sentences: tuple[ExamSentence, ...]
+    sentences: tuple[ExamItem, ...]
     """Their numbers in the question count from 1."""
 
     @cached_property
     def messages(self) -> tuple[Message, ...]:
-        return messages(self._cited, {each.id: each for one in self.sentences for each in one.passages})
+        return messages(self._cited, {each.id: each for one in self.sentences for each in one.cited})
 
     @property
     def passages(self) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ class ExamQuestion:
     @property
     def _cited(self) -> tuple[CitedSentence, ...]:
         return tuple(
-            CitedSentence(number, each.text, tuple(passage.id for passage in each.passages))
+            CitedSentence(number, each.sentence, tuple(passage.id for passage in each.cited))
             for number, each in enumerate(self.sentences, 1)
         )
 
@@ -55,7 +55,7 @@ class ExamSize:
     seconds: int
 
 
-def exam_questions(chosen: Sequence[ExamSentence], max_tokens: int) -> tuple[ExamQuestion, ...]:
+def exam_questions(chosen: Sequence[ExamItem], max_tokens: int) -> tuple[ExamQuestion, ...]:
     """Returns questions of one subject each.
 
     Args:
