@@ -1,14 +1,20 @@
 """The exam of a judge: which sentences it asks about, in which questions, and what answers are worth."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
+<<<<<<< HEAD
 from writing.model.claims.comparison import Evidence
 from writing.model.exam.bank import TRUE, ExamItem, read_bank
 from writing.model.exam.choice import EACH, choose_sentences
+=======
+from writing.model.exam.bank import TRUE, ExamItem, read_bank
+>>>>>>> exam
 from writing.model.exam.grading import grade
 from writing.model.exam.questions import A_QUESTION, exam_questions, exam_size
+from writing.model.exam.selection import EACH, choose_sentences
 from writing.model.judge.question import Reading
 
 CHOSEN = choose_sentences(read_bank())
@@ -54,6 +60,7 @@ def test_a_small_context_gets_fewer_sentences_at_a_time_and_another_version() ->
     assert exam_size(small).sentences == exam_size(large).sentences == 2 * EACH
 
 
+<<<<<<< HEAD
 _READING = Reading(number=1, claims=(), why="", finding="supported")
 
 
@@ -63,6 +70,12 @@ def sentences(true: int, lies: int) -> tuple[ExamItem, ...]:
     return tuple(
         ExamItem("rain", "development", kind, f"It rains {at}.", passage, _READING)
         for at, kind in enumerate(kinds)
+=======
+def sentences(true: int, lies: int) -> tuple[ExamItem, ...]:
+    kinds = [TRUE] * true + ["unit"] * lies
+    return tuple(
+        replace(CHOSEN[0], kind=kind, sentence=f"It rains {at}.") for at, kind in enumerate(kinds, 1)
+>>>>>>> exam
     )
 
 

@@ -1,1 +1,1 @@
-"""The exam of a judge: sentences with known verdicts, asked as a writer asks, and what its answers are worth."""
+"""Sentences with known verdicts, to examine judges and rules with: true ones in an editor's words, and lies of 25 kinds."""
