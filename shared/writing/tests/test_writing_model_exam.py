@@ -5,13 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-<<<<<<< HEAD
-from writing.model.claims.comparison import Evidence
 from writing.model.exam.bank import TRUE, ExamItem, read_bank
-from writing.model.exam.choice import EACH, choose_sentences
-=======
-from writing.model.exam.bank import TRUE, ExamItem, read_bank
->>>>>>> exam
 from writing.model.exam.grading import grade
 from writing.model.exam.questions import A_QUESTION, exam_questions, exam_size
 from writing.model.exam.selection import EACH, choose_sentences
@@ -60,29 +54,16 @@ def test_a_small_context_gets_fewer_sentences_at_a_time_and_another_version() ->
     assert exam_size(small).sentences == exam_size(large).sentences == 2 * EACH
 
 
-<<<<<<< HEAD
-_READING = Reading(number=1, claims=(), why="", finding="supported")
-
-
-def sentences(true: int, lies: int) -> tuple[ExamItem, ...]:
-    passage = (Evidence("a", None, "It rains."),)
-    kinds = [TRUE] * true + ["unit"] * lies
-    return tuple(
-        ExamItem("rain", "development", kind, f"It rains {at}.", passage, _READING)
-        for at, kind in enumerate(kinds)
-=======
 def sentences(true: int, lies: int) -> tuple[ExamItem, ...]:
     kinds = [TRUE] * true + ["unit"] * lies
     return tuple(
         replace(CHOSEN[0], kind=kind, sentence=f"It rains {at}.") for at, kind in enumerate(kinds, 1)
->>>>>>> exam
     )
 
 
 def readings(*findings: str) -> list[Reading]:
     return [
-        Reading.model_validate({"number": number, "claims": [], "why": "", "finding": finding})
-        for number, finding in enumerate(findings, 1)
+        Reading.model_construct(number=number, finding=finding) for number, finding in enumerate(findings, 1)
     ]
 
 
@@ -106,7 +87,7 @@ def test_the_bar(true: int, lies: int, *, passes: bool) -> None:
 def test_what_is_read_twice_or_not_at_all_is_not_supported() -> None:
     (question,) = exam_questions(sentences(3, 1), 10**6)
     twice = [*readings("supported", "supported"), *readings("contradicted")]
-    foreign = Reading.model_validate({"number": 9, "claims": [], "why": "", "finding": "supported"})
+    foreign = Reading.model_construct(number=9, finding="supported")
     result = grade([question], [[*twice, foreign]])
     assert (result.true.kept, result.true.total, result.unread) == (1, 3, 2)
     assert grade([question], [[]]).unread == 4

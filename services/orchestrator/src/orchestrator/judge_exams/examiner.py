@@ -16,10 +16,6 @@ from orchestrator.judge_exams.domain import ExamPlan, ExamState
 from orchestrator.judge_exams.store import ExamRow
 from writing.model.chat import ChatModel
 from writing.model.exam.bank import read_bank
-<<<<<<< HEAD
-from writing.model.exam.choice import choose_sentences
-=======
->>>>>>> exam
 from writing.model.exam.grading import LEAST_TRUE_KEPT, MOST_LIES_KEPT, grade
 from writing.model.exam.questions import exam_questions, exam_size
 from writing.model.exam.selection import choose_sentences

@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 """Reads the bank of the exam: passages of eight subjects, true sentences and lies about them, as JSON beside this module.
 
 Passages and sentences are invented, and written for this bank. Four subjects were written before the rules on words
@@ -10,56 +9,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any, Final, Literal, TypeAlias
-=======
-"""Reads the bank of the exam: passages of several subjects, true sentences and lies about them, as JSON beside this module."""
-
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
-from importlib.resources import files
-from typing import Final
->>>>>>> exam
 
 from writing.model.claims.comparison import Evidence
 from writing.model.judge.question import Claim, Finding, Quote, Reading
 
-<<<<<<< HEAD
 Half: TypeAlias = Literal["development", "blind"]
 SUBJECTS: Final = ("medicine", "history", "cooking", "company", "law", "manuals", "sport", "nature")
-=======
-SUBJECTS: Final = ("medicine", "history", "cooking", "company")
->>>>>>> exam
 TRUE: Final = "true"
 """The kind of a sentence that is no lie."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExamItem:
-<<<<<<< HEAD
     """A sentence that cites passages, and what a careful judge answers to it."""
 
     subject: str
     half: Half
-=======
-    subject: str
->>>>>>> exam
     kind: str
     """`true`, or the kind of the lie, such as `unit`."""
     sentence: str
     cited: tuple[Evidence, ...]
-<<<<<<< HEAD
     reading: Reading
     again: str = ""
     """Of a true sentence: the second wording of a writer who was told the reason of a refusal and the passage's words."""
-=======
->>>>>>> exam
 
     @property
     def is_true(self) -> bool:
         return self.kind == TRUE
 
 
-<<<<<<< HEAD
 def read_bank(half: Half | None = None) -> tuple[ExamItem, ...]:
     """Returns the items of one half, or all of them."""
     return tuple(item for subject in SUBJECTS for item in _items(subject) if half in {None, item.half})
@@ -90,17 +68,3 @@ def _items(subject: str) -> Iterator[ExamItem]:
         yield item(TRUE, each, "supported", claims)
     for each in told["lies"]:
         yield item(each["kind"], each, each["finding"], ())
-=======
-def read_bank() -> tuple[ExamItem, ...]:
-    return tuple(item for subject in SUBJECTS for item in _items(subject))
-
-
-def _items(subject: str) -> Iterator[ExamItem]:
-    told = json.loads(files(__package__).joinpath(f"{subject}.json").read_text("utf-8"))
-    passages = {
-        name: Evidence(name, each["heading"], each["text"]) for name, each in told["passages"].items()
-    }
-    for each in (*told["true"], *told["lies"]):
-        cited = tuple(passages[name] for name in each["passages"])
-        yield ExamItem(subject, each.get("kind", TRUE), each["sentence"], cited)
->>>>>>> exam
