@@ -49,12 +49,11 @@ def _stems_of(text: str) -> tuple[str, ...]:
     return tuple(map(stem, words_of(text)))
 
 
-COMMON_STEMS: Final = frozenset(
-    stems_of(
-        "a an the of to in is are was were be been and or not for with by on at from as that which can may must will "
-        "has have had do does it its than if when but you your more most one no this these how what why who up out"
-    )
+_COMMON_WORDS: Final = frozenset(
+    "a an the of to in is are was were be been and or not for with by on at from as that which can may must will "  # noqa: SIM905
+    "has have had do does it its than if when but you your more most one no this these how what why who up out".split()
 )
+COMMON_STEMS: Final = frozenset(map(stem, _COMMON_WORDS))
 
 
 def telling_stems(text: str) -> tuple[str, ...]:
@@ -64,8 +63,9 @@ def telling_stems(text: str) -> tuple[str, ...]:
 
 @lru_cache(_TEXTS)
 def _telling(text: str) -> tuple[str, ...]:
-    stems = stems_of(text)
-    return tuple(each for each in stems if each not in COMMON_STEMS) or stems
+    # By words: "notes" and "not" have one stem.
+    telling = [word for word in words_of(text) if word not in _COMMON_WORDS]
+    return tuple(map(stem, telling)) or stems_of(text)
 
 
 def bare_title(title: str) -> str:

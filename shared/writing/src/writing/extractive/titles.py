@@ -43,10 +43,14 @@ def tidy(heading: str) -> str:
     """Strips numbers, site names, manual sections and link marks; turns all capitals into a normal spelling."""
     text = bare_title(heading.replace("\0", "").rstrip("¶#: ")) or heading
     parts = [part for part in _SEPARATOR.split(text) if part]
-    while len(parts) > 1 and _SITE.search(parts[-1]):
+    while len(parts) > 1 and (_SITE.search(parts[-1]) or {*words_of(parts[-1])} <= {*words_of(parts[0])}):
         parts.pop()
-    if len(parts) > 1 and _NAME_OF_CODE.match(bare_title(parts[0])):
-        # "git-rebase - Reapply commits", "asyncio — Asynchronous I/O": a code name, then its description.
+    if len(parts) > 1 and (
+        _NAME_OF_CODE.match(bare_title(parts[0]))
+        or (_SITE.search(parts[0]) and _NAME_OF_CODE.match(bare_title(parts[1])))
+    ):
+        # "git-rebase - Reapply commits", "asyncio — Asynchronous I/O": a code name, then its description. "Postfix manual -
+        # virtual(5)": a site, then a code name.
         parts = parts[1:]
     text = bare_title(" – ".join(parts))  # noqa: RUF001
     return _lowered(text) if _is_shouted(text) else text
