@@ -56,8 +56,6 @@ NEGATIONS: Final = _words(
 PRONOUNS: Final = _words(
     "it its they them their theirs this that these those he him his she her hers such both former latter"
 )
-HARD: Final = NEGATIONS | _words("only may might could can when where until before after")
-"""The negating and limiting words that reach across an “and”."""
 MOVABLE: Final = _words(
     "in at on for by with from during within since until after before per through under over"
 )
@@ -68,8 +66,6 @@ ARTICLES: Final = _words("a an the its their his her our your this that these th
 PERSONS: Final = _words("he him his she her hers")
 CLAUSES: Final = _words("but while whereas although though which who whose because")
 """Words that begin another statement, often with another subject."""
-QUANTIFIERS: Final = _words("all every each any some few many most several")
-"""They count the following thing."""
 _STRICT: Final = (
     NEGATIONS
     | CLAUSES
@@ -106,8 +102,6 @@ FRAMES: Final = _words(
     " estimates estimated expect expects expected plan plans planned propose proposes proposed warn warns warned"
 )
 """Words that attribute, condition, date or retract the whole sentence."""
-RETRACTIONS: Final = _words("false wrong untrue incorrect myth myths mistaken misconception")
-"""Words of a sentence that retract the one before it."""
 _FREE: Final = PRONOUNS - {"former", "latter"} | _words(
     "a an the of to in on at by for with from as is are was were be been being am you your yours yourself we our ours us"
     " i me my mine and or what how there here do does did doing done has have had having also just then into"
@@ -124,10 +118,6 @@ _SHORT_NAMES: Final = frozenset({"US", "IT", "WHO"})
 _BUT_FOR: Final = _words(
     "all nothing none anything everything anybody everybody any every no cannot last next not"
 )
-FLOATING: Final = frozenset(
-    {"usually", "often", "sometimes", "rarely", "mostly", "always", "immediately", "officially"}
-)
-"""Adverbs that modify a whole clause, wherever they are in it."""
 
 _CONTRACTED: Final = {"can't": "cannot", "won't": "not", "shan't": "not"}
 _ONE_TO_TWENTY: Final = (
