@@ -56,7 +56,7 @@ def choose_heading(
         if (
             says_more(heading, keyword)
             and is_clean(heading)
-            and not find_unattributed_praise(heading, heading)
+            and not find_unattributed_praise(heading, f"a {heading}")
         ):
             return normal(heading)
     return None
