@@ -41,7 +41,7 @@ def page_for_readers(run: ArticleRun) -> str:
     """The article as a reader of the site sees it, with its description, and nothing that says how it came about."""
     if run.article is None:
         raise ValueError(f"there is no article on {run.drawn.keyword!r}")
-    sources = "\n".join(f"- [{each.n}] {each.title} ({each.path})" for each in run.sources)
+    sources = "\n".join(dict.fromkeys(f"- [{each.n}] {each.title} ({each.path})" for each in run.sources))
     return (
         f"Keyword: {run.drawn.keyword}\n\n# {run.article.title}\n\n> {run.article.meta_description}\n\n"
         f"{run.article.body_markdown.strip()}\n\n## Sources\n\n{sources}\n"

@@ -415,3 +415,12 @@ def test_sources_made_to_be_slow_take_time_by_their_size(piece: str) -> None:
     began = time.process_time()
     digest(page(P(KILN), children=(*KINDS, deep)), ArticleSource(9, title, passages))
     assert time.process_time() - began < 20
+
+
+def test_sections_of_one_document_are_one_source() -> None:
+    first = source(page(P(KILN), P(POWER), P(GAS), children=()), path="kilns.html")
+    second = source(Section("Kiln sheds", 2, "sheds", (P(WOOD), P(REST))), n=2, about=0.8, path="kilns.html")
+    article = digest(first, second)
+    assert "Wood kilns are fed by hand" in article.body_markdown
+    assert article.cited == (1,)
+    assert "[2]" not in article.body_markdown

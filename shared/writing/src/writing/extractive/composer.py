@@ -6,6 +6,7 @@ same article. Sources that may only be quoted briefly give an article of short q
 
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 
 from slugify import slugify
@@ -66,6 +67,7 @@ def compose(
         (each for each in sources if each.quotable and each.about >= MIN_ABOUT),
         key=lambda each: (each.n not in is_ranked, 0.0 if each.n in is_ranked else -each.about, each.n),
     )
+    ranked = _numbered_by_document(ranked)
     refusals: list[str] = []
     best = max((each.about for each in ranked), default=0.0)
     for source in [each for each in ranked if each.about >= best - MAX_BEHIND][:MAX_TRIES]:
@@ -85,6 +87,15 @@ def compose(
             needed=needed,
         )
     raise InsufficientSourcesError(_refusal(keyword, sources, refusals))
+
+
+def _numbered_by_document(sources: Sequence[ArticleSource]) -> list[ArticleSource]:
+    """Gives sections of one document one number: readers see one source."""
+    first: dict[tuple[str | None, str | None], int] = {}
+    return [
+        replace(each, n=first.setdefault((each.path, each.url), each.n)) if each.path or each.url else each
+        for each in sources
+    ]
 
 
 def _refusal(keyword: str, sources: Sequence[ArticleSource], refusals: Sequence[str]) -> str:
