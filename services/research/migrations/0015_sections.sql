@@ -67,9 +67,11 @@ create table collections (
     corpus        text primary key,
     product_words text[] not null,
     site_names    text[] not null,
-    abbreviations json not null
+    abbreviations json not null,
+    title_suffixes text[] not null default '{}'
 );
 comment on column collections.product_words is 'stems that so many page titles have that they name the product';
+comment on column collections.title_suffixes is 'ends of page titles that name the site, the longest first';
 comment on column collections.site_names is 'headings, in lower case, that so many pages have that they name the site';
 
 -- What an operator states about the documents of a folder (sources.toml).

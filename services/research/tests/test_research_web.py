@@ -117,7 +117,9 @@ async def test_one_page_of_ones_own_is_enough_if_it_is_about_the_keyword(world: 
     found = await world.look(SEARCHED.model_copy(update={"own_hosts": ("own.example",)}))
     assert isinstance(found, ResearchResult)
     assert [(each.url, each.titles_above, each.about) for each in found.sources] == [
-        ("http://www.own.example/a#cold", ("Recipes",), 1.0)
+        ("http://www.own.example/a#cold", ("Recipes",), 1.0),
+        # A short section brings its page.
+        ("http://www.own.example/a", (), 0.8),
     ]
 
 

@@ -5,10 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
 
 from documents.sections import Section
-from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import stems_of, telling_stems
 from reading import folder as document_folder
 from reading.collection import (
@@ -33,20 +31,16 @@ from reading.ranking.aboutness import (
     CollectionFacts,
     Keyword,
     SectionHead,
-    SectionKind,
     SpineCandidate,
     aboutness,
     describe_absence,
+    page_instead,
     parse_keyword,
     rank_candidates,
+    short_sections,
 )
 from writing.article import ArticleSource
 from writing.writer import InsufficientSourcesError
-
-NAMED_ABOUT: Final = 0.7
-"""The least aboutness of a section whose page may be the spine in its stead."""
-
-PAGE_ABOUT: Final = 0.8
 
 
 async def read_documents(
@@ -152,11 +146,9 @@ class DocumentIndex:
 
     def _pages_of_short(self, found: Sequence[SpineCandidate]) -> Iterator[SpineCandidate]:
         """Yields the page of a section that is named like the keyword and may be too short for an article of its own."""
-        for each in found:
-            page = self._pages[str(each.key)]
-            if each.about >= NAMED_ABOUT and each.section.words < 2 * MIN_SHOWN_WORDS <= 2 * page.words:
-                head = replace(each.head, kind=SectionKind.PAGE, title=page.title, titles_above=())
-                yield replace(each, head=head, section=page, about=min(PAGE_ABOUT, each.about))
+        for each in short_sections(found):
+            if (instead := page_instead(each, self._pages[str(each.key)])) is not None:
+                yield instead
                 return
 
     def _stems_of(self, keyword: Keyword) -> set[str]:

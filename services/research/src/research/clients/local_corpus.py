@@ -45,9 +45,6 @@ from research.synonyms import Synonyms
 # hundreds of pages take, far shorter than the deadline of the waiting handler.
 PATIENCE_SECONDS = 20.0
 
-
-# Sections that are offered to a writer, with all below them.
-MAX_SPINES = 4
 # While documents are unread, a page answers a keyword alone if its title is the keyword and it has so many words.
 SURELY_ABOUT = 0.9
 PLENTY_OF_WORDS = 2 * MIN_SHOWN_WORDS
@@ -162,7 +159,7 @@ class LocalCorpus:
         unread = await self._unread_counts.get(brand)
         async with self._database.connection() as connection:
             sections = await search_sections(connection, corpora, keyword, pages)
-        spines = [self._spine(each) for each in sections.spines[:MAX_SPINES]]
+        spines = [self._spine(each) for each in sections.spines]
         limit = lookup.FEW_CANDIDATES if any(each.suffices for each in spines) else lookup.CANDIDATES
         hits = await self._look_up(corpora, pages, keyword, limit)
         if hits.query.terms and sections.keyword.is_generic:
@@ -243,7 +240,7 @@ class LocalCorpus:
         if isinstance(place, SectionPlace):
             rights = self._rights_in(place)
             return ResearchSource(
-                title=place.document["page_title"],
+                title=place.page_title,
                 url=_with_anchor(rights.url, place.anchor),
                 path=place.path,
                 licence=rights.licence,

@@ -16,8 +16,10 @@ from reading.ranking.aboutness import (
     SectionHead,
     SpineCandidate,
     aboutness,
+    page_instead,
     parse_keyword,
     rank_candidates,
+    short_sections,
 )
 from research.domain import WebPage
 from research.index.section_lookup import SectionPlace, facts_of, find_sections, load_sections
@@ -27,6 +29,8 @@ MAX_LOADED: Final = 8
 """Sections whose text is compared."""
 MAX_HEADS: Final = 500
 """Sections of a web page that are compared."""
+MAX_SPINES: Final = 4
+"""Sections that are offered to a writer, with all below them."""
 MAX_RELATED: Final = 10
 
 
@@ -60,6 +64,8 @@ async def search_sections(
         for place, section in await load_sections(connection, chosen)
     ]
     spines = rank_candidates(keyword, [*loaded, *_of_pages(keyword, pages, facts)], facts)
+    page = await _page_of_short(connection, spines)
+    spines = [*spines[: MAX_SPINES - len(page)], *page]
     best = {id(each.key) for each in spines}
     return SectionHits(
         keyword,
@@ -67,6 +73,22 @@ async def search_sections(
         [place for about, place in rated if about >= MIN_ABOUT and id(place) not in best][:MAX_RELATED],
         rated[0] if rated else None,
     )
+
+
+async def _page_of_short(connection: Connection, spines: Sequence[SpineCandidate]) -> list[SpineCandidate]:
+    """Load the page of the first short section, which may be the spine in its stead."""
+    short = next(short_sections(spines), None)
+    if short is None:
+        return []
+    if isinstance(short.key, WebPage):
+        page = short.key.document.sections
+        key: SectionPlace | WebPage = short.key
+    else:
+        assert isinstance(short.key, SectionPlace)
+        found = await load_sections(connection, [short.key.page])
+        key, page = found[0] if found else (short.key, None)
+    instead = None if page is None else page_instead(short, shorten_section(page))
+    return [] if instead is None else [replace(instead, key=key)]
 
 
 def _abbreviations_of(keyword: Keyword, known: Mapping[str, str]) -> dict[str, str]:

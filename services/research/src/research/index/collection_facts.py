@@ -7,6 +7,7 @@ from typing import Final
 
 from chassis import Connection
 from documents.sections import TocLink
+from documents.words import stems_of
 from messaging import Database
 from reading import collection
 from research.index.section_names import stems_for_search
@@ -32,7 +33,9 @@ async def update_collection_facts(database: Database, corpus: str) -> None:
         terms = await _index_terms(connection, corpus)
     titles = {row["path"]: row["title"] for row in pages}
     # In threads: stemming 100,000 titles takes some tenths of a second.
-    product_words = await asyncio.to_thread(collection.product_words, list(titles.values()))
+    suffixes = await asyncio.to_thread(collection.title_suffixes, list(titles.values()))
+    texts = await _stems_of_small(database, corpus, len(pages))
+    product_words = await asyncio.to_thread(collection.product_words, list(titles.values()), texts)
     copies = await asyncio.to_thread(collection.copies, {row["path"]: row["text_hash"] for row in pages})
     places: list[tuple[str, bool, list[str]]] = []
     for row in pages:
@@ -42,21 +45,37 @@ async def update_collection_facts(database: Database, corpus: str) -> None:
             places.append(place)
     async with database.transaction() as tx:
         await tx.connection.execute(
-            "insert into collections (corpus, product_words, site_names, abbreviations) select $1::text, $2::text[], $3::text[], $4::json"
+            "insert into collections (corpus, product_words, site_names, abbreviations, title_suffixes)"
+            " select $1::text, $2::text[], $3::text[], $4::json, $5::text[]"
             # Its brand may have been erased meanwhile.
             " where exists (select from documents where corpus = $1)"
             " on conflict (corpus) do update set product_words = excluded.product_words,"
-            " site_names = excluded.site_names, abbreviations = excluded.abbreviations",
+            " site_names = excluded.site_names, abbreviations = excluded.abbreviations,"
+            " title_suffixes = excluded.title_suffixes",
             corpus,
             sorted(product_words),
             site_names,
             json.dumps(abbreviations),
+            suffixes,
         )
     for some in _batches(places):
         async with database.transaction() as tx:
             await _place_pages(tx.connection, corpus, some)
     async with database.transaction() as tx:
         await _save_index_terms(tx.connection, corpus, await asyncio.to_thread(_with_stems, terms))
+
+
+async def _stems_of_small(database: Database, corpus: str, pages: int) -> list[frozenset[str]]:
+    """Return the stems of each page's text if the corpus is small; of a large one its titles tell enough."""
+    if pages > collection.MAX_SMALL:
+        return []
+    async with database.connection() as connection:
+        rows = await connection.fetch(
+            "select string_agg(content, ' ') as text from passages join documents using (document_id)"
+            " where corpus = $1 and text_hash is not null group by document_id",
+            corpus,
+        )
+    return await asyncio.to_thread(lambda: [frozenset(stems_of(row["text"])) for row in rows])
 
 
 def _batches(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import asyncpg
@@ -10,6 +10,7 @@ import asyncpg
 from chassis import Connection
 from documents.json_form import decode_blocks
 from documents.sections import Section
+from reading.collection import without_suffix
 from reading.ranking.aboutness import CollectionFacts, SectionHead, kind_of
 from research.index.paragraphs import without_repeated
 from research.index.section_names import names_within, stems_for_search
@@ -21,6 +22,8 @@ MAX_CONTAINING: Final = 2_000
 """Names with all words of the keyword that are compared; the shortest of them count."""
 MAX_SHORTEST: Final = 60
 MAX_ROWS: Final = 300
+LAST: Final = 2**31 - 1 - MAX_ROWS
+"""Behind the last section of any document."""
 
 
 FIND: Final = """
@@ -62,19 +65,27 @@ class SectionPlace:
     anchor: str
     corpus: str
     path: str
+    page_title: str
     document: asyncpg.Record
     head: SectionHead
+
+    @property
+    def page(self) -> "SectionPlace":
+        """The page that it stands on."""
+        return replace(self, position=0, last=LAST, anchor="")
 
 
 async def facts_of(connection: Connection, corpora: Sequence[str]) -> CollectionFacts:
     """Return what the documents of these corpora have in common."""
     rows = await connection.fetch(
-        "select product_words, site_names, abbreviations from collections where corpus = any ($1)", corpora
+        "select product_words, site_names, abbreviations, title_suffixes from collections where corpus = any ($1)",
+        corpora,
     )
     return CollectionFacts(
         frozenset[str]().union(*(row["product_words"] for row in rows)),
         frozenset[str]().union(*(row["site_names"] for row in rows)),
         {name: spelled for row in rows for name, spelled in json.loads(row["abbreviations"]).items()},
+        tuple(suffix for row in rows for suffix in row["title_suffixes"]),
     )
 
 
@@ -87,7 +98,7 @@ async def find_sections(
     is bounded.
     """
     rows = await connection.fetch(FIND, *lookup_arguments(corpora, forms, facts))
-    return [_place(row) for row in rows]
+    return [_place(row, facts.title_suffixes) for row in rows]
 
 
 def lookup_arguments(
@@ -105,15 +116,15 @@ def lookup_arguments(
     )
 
 
-def _place(row: asyncpg.Record) -> SectionPlace:
+def _place(row: asyncpg.Record, suffixes: Sequence[str]) -> SectionPlace:
     head = SectionHead(
-        title=row["title"],
+        title=row["title"] if row["position"] else without_suffix(row["title"], suffixes),
         kind=kind_of(row["level"]),
         words=row["words"],
         names=tuple(row["names"]),
         index_terms=tuple(row["terms"]),
-        titles_above=tuple(row["above"]),
-        parent_titles=tuple(row["pages_above"]),
+        titles_above=tuple(without_suffix(each, suffixes) for each in row["above"]),
+        parent_titles=tuple(without_suffix(each, suffixes) for each in row["pages_above"]),
     )
     return SectionPlace(
         row["document_id"],
@@ -124,6 +135,7 @@ def _place(row: asyncpg.Record) -> SectionPlace:
         row["anchor"] if row["position"] else "",
         row["corpus"],
         row["path"],
+        without_suffix(row["page_title"], suffixes),
         row,
         head,
     )

@@ -13,6 +13,7 @@ from typing import Final
 
 from documents.blocks import Paragraph
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, TERM_LEVEL, Section
+from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import (
     COMMON_STEMS,
     bare_title,
@@ -32,6 +33,12 @@ MAX_LOADED: Final = 30
 """Candidates whose text is worth reading: those with most aboutness."""
 MAX_CANDIDATES: Final = 6
 """Spines to try, best first."""
+NAMED_ABOUT: Final = 0.7
+"""The least aboutness of a section whose page may be the spine in its stead."""
+PAGE_ABOUT: Final = 0.8
+"""The most aboutness of a page for one of its sections."""
+SHORT_WORDS: Final = 2 * MIN_SHOWN_WORDS
+"""A section with fewer words may be too short for an article of its own."""
 _ABBREVIATED: Final = 0.97
 _INDEXED: Final = 0.82
 _MOSTLY: Final = 0.7
@@ -137,6 +144,8 @@ class CollectionFacts:
     """Headings, in lower case, that stand on so many pages that they name the site."""
     abbreviations: Mapping[str, str] = field(default_factory=dict)
     """The spelled form of each abbreviation that a text introduces: "Virtual Private Network (VPN)"."""
+    title_suffixes: tuple[str, ...] = ()
+    """Ends that so many page titles have that they name the site: " (GNU Octave (version 7.3.0))"."""
 
     @cached_property
     def _abbreviated(self) -> Mapping[tuple[str, ...], str]:
@@ -253,6 +262,28 @@ def rank_candidates(
             ranked.append(replace(each, about=about, score=score))
     ranked.sort(key=lambda each: -each.score)
     return ranked[:MAX_CANDIDATES]
+
+
+def short_sections(found: Iterable[SpineCandidate]) -> Iterator[SpineCandidate]:
+    """Yields the sections that are named like the keyword and may be too short for an article of their own."""
+    return (
+        each
+        for each in found
+        if each.about >= NAMED_ABOUT
+        and each.head.kind is not SectionKind.PAGE
+        and each.section.words < SHORT_WORDS
+    )
+
+
+def page_instead(short: SpineCandidate, page: Section) -> SpineCandidate | None:
+    """Returns the page of a short section as a candidate in its stead; None if it is no longer itself.
+
+    The article then begins with the section, if it is there: "Hub gears" on a page on gears.
+    """
+    if page.words < MIN_SHOWN_WORDS:
+        return None
+    head = replace(short.head, kind=SectionKind.PAGE, title=page.title, titles_above=())
+    return replace(short, head=head, section=page, about=min(PAGE_ABOUT, short.about))
 
 
 def describe_absence(keyword: Keyword, mentions: Sequence[tuple[str, str]], looked_in: str) -> str:

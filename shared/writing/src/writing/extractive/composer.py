@@ -91,10 +91,11 @@ def compose(
 
 def _numbered_by_document(sources: Sequence[ArticleSource]) -> list[ArticleSource]:
     """Gives sections of one document one number: readers see one source."""
-    first: dict[tuple[str | None, str | None], int] = {}
+    first: dict[str, int] = {}
+    documents = (each.path or (each.url or f"{each.n}").partition("#")[0] for each in sources)
     return [
-        replace(each, n=first.setdefault((each.path, each.url), each.n)) if each.path or each.url else each
-        for each in sources
+        replace(each, n=first.setdefault(document, each.n))
+        for document, each in zip(documents, sources, strict=True)
     ]
 
 
