@@ -424,3 +424,20 @@ def test_sections_of_one_document_are_one_source() -> None:
     assert "Wood kilns are fed by hand" in article.body_markdown
     assert article.cited == (1,)
     assert "[2]" not in article.body_markdown
+
+
+def test_a_description_is_a_whole_sentence_where_the_first_one_is_too_long() -> None:
+    first = "A kiln of the older kind, " + "which takes days to fire and days to cool " * 4 + "is built of brick."
+    second = "A kiln holds its heat for hours, since its walls are thick and its door is sealed with clay."
+    article = digest(page(P(f"{first} {second}"), P(GAS)))
+    assert article.meta_description == second
+
+
+def test_the_introduction_of_its_own_page_does_not_follow_a_short_section() -> None:
+    pots = P("A bisque firing hardens pots so far that they take glaze. " + POWER[:400])
+    whole = page(P(KILN), P(WOOD), children=(Section("Bisque firing", 2, "bisque", (pots,)), *KINDS))
+    short = source(whole.children[0], path="kilns.html", titles_above=("Kiln",))
+    article = digest(short, source(whole, n=2, path="kilns.html", about=0.8), keyword="bisque firing")
+    body = article.body_markdown
+    assert body.startswith("A bisque firing hardens pots")
+    assert KILN not in body[len(body) // 2 :]

@@ -14,8 +14,8 @@ from slugify import slugify
 from documents.blocks import Definitions
 from documents.sections import ENTRY_LEVEL
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
-from documents.words import telling_stems
-from writing.article import Article, ArticleSource, BrandWishes
+from documents.words import stems_of, telling_stems
+from writing.article import MAX_META_DESCRIPTION, Article, ArticleSource, BrandWishes
 from writing.extractive.languages import is_foreign
 from writing.extractive.links import resolver
 from writing.extractive.markdown import MarkdownWriter, escape
@@ -25,7 +25,14 @@ from writing.extractive.references import is_dependent
 from writing.extractive.sentences import split
 from writing.extractive.spine import NoSpineError, Part, Spine, SpineReader
 from writing.extractive.times import is_outdated
-from writing.extractive.titles import article_title, comparable, description, heading_of, tidy
+from writing.extractive.titles import (
+    MIN_DESCRIPTION,
+    article_title,
+    comparable,
+    description,
+    heading_of,
+    tidy,
+)
 from writing.extractive.units import UnitReader, paragraphs_of, shown_words
 from writing.quality.measures import QUOTED, measure, problems
 from writing.writer import InsufficientSourcesError
@@ -190,6 +197,9 @@ class _SpineArticle:
         for other in self._others:
             if words >= SHORT_WORDS or other.about < ALSO_ABOUT or other.section is None:
                 continue
+            if other.n == self._source.n and other.section.title in self._source.titles_above:
+                # Its own page: an introduction behind the section would stand upside down.
+                continue
             heading = heading_of(other.section.title, is_entry=other.section.level >= ENTRY_LEVEL)
             try:
                 opening = self._spine(other).parts[0]
@@ -255,7 +265,22 @@ class _SpineArticle:
         blocks = next(part.blocks for part in spine.parts if part.units)
         if isinstance(blocks[0], Definitions):
             blocks = tuple(paragraphs_of(blocks[0].entries[0].blocks))
-        return description(blocks)
+        text = description(blocks)
+        if not text.endswith("…"):
+            return text
+        # Rather than a sentence that breaks off, another one of the opening that is whole and speaks of the keyword.
+        wanted = frozenset(self._stems)
+        whole = [
+            (len(wanted.intersection(stems_of(sentence))), -at, sentence)
+            for at, sentence in enumerate(
+                each for block in paragraphs_of(blocks) for each in split(block.text)
+            )
+            if MIN_DESCRIPTION <= len(sentence) <= MAX_META_DESCRIPTION
+            and sentence.endswith((".", "!"))
+            and not is_dependent(sentence)
+        ]
+        shared, _, best = max(whole, default=(0, 0, ""))
+        return best if shared else text
 
     def _check(self, article: Article) -> None:
         """The digest keeps its own bounds.
