@@ -427,17 +427,23 @@ def test_sections_of_one_document_are_one_source() -> None:
 
 
 def test_a_description_is_a_whole_sentence_where_the_first_one_is_too_long() -> None:
-    first = "A kiln of the older kind, " + "which takes days to fire and days to cool " * 4 + "is built of brick."
+    first = (
+        "A kiln of the older kind, " + "which takes days to fire and days to cool " * 4 + "is built of brick."
+    )
     second = "A kiln holds its heat for hours, since its walls are thick and its door is sealed with clay."
     article = digest(page(P(f"{first} {second}"), P(GAS)))
     assert article.meta_description == second
 
 
 def test_the_introduction_of_its_own_page_does_not_follow_a_short_section() -> None:
-    pots = P("A bisque firing hardens pots so far that they take glaze. " + POWER[:400])
-    whole = page(P(KILN), P(WOOD), children=(Section("Bisque firing", 2, "bisque", (pots,)), *KINDS))
-    short = source(whole.children[0], path="kilns.html", titles_above=("Kiln",))
-    article = digest(short, source(whole, n=2, path="kilns.html", about=0.8), keyword="bisque firing")
-    body = article.body_markdown
-    assert body.startswith("A bisque firing hardens pots")
-    assert KILN not in body[len(body) // 2 :]
+    pots = (
+        P("A bisque firing hardens pots so far that they take glaze and can be handled."),
+        P(POWER),
+        P(GAS),
+    )
+    section = Section("Loading for a bisque firing", 2, "bisque", pots)
+    whole = page(P(KILN), P(WOOD), children=(section, *KINDS[:1]))
+    short = source(section, path="kilns.html", titles_above=("Kiln",), about=0.75)
+    article = digest(short, source(whole, n=2, path="kilns.html", about=0.7), keyword="bisque")
+    assert article.body_markdown.startswith(KILN)
+    assert headings(article) == ["Loading for a bisque firing", "Wood kilns"]
