@@ -444,6 +444,6 @@ def test_the_introduction_of_its_own_page_does_not_follow_a_short_section() -> N
     section = Section("Loading for a bisque firing", 2, "bisque", pots)
     whole = page(P(KILN), P(WOOD), children=(section, *KINDS[:1]))
     short = source(section, path="kilns.html", titles_above=("Kiln",), about=0.75)
-    article = digest(short, source(whole, n=2, path="kilns.html", about=0.7), keyword="bisque")
+    article = digest(short, source(whole, n=2, path="kilns.html", about=0.8), keyword="bisque")
     assert article.body_markdown.startswith(KILN)
     assert headings(article) == ["Loading for a bisque firing", "Wood kilns"]
