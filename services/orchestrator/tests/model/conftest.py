@@ -10,7 +10,9 @@ from envelope.brand.payloads import ContentGenerate
 from envelope.brand.settings import BrandSettings
 from messaging import Context, Database
 from orchestrator.brands import upsert_brand
+from tests.fixtures.models.judges import passed_exam
 from tests.fixtures.models.model_writing import MessageOf
+from tests.fixtures.models.scripted_model import ScriptedModel
 
 
 @pytest.fixture
@@ -23,6 +25,7 @@ async def message(orchestrator_database: Database, message_of: MessageOf) -> Dom
                 name="The Daily Grind", writer="model", approval="nothing", forbidden_words=("game-changer",)
             ),
         )
+        await passed_exam(tx.connection, "default", ScriptedModel.model)
     return message_of(
         ContentGenerate(
             brand_slug="daily-grind", content_id=new_event_id(), research_id=UUID(int=5), keyword="cold brew"

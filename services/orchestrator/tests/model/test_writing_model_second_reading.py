@@ -196,9 +196,10 @@ async def test_a_heading_that_no_words_carry_is_for_the_judge(model: ScriptedMod
         {"paragraphs": [{"sentences": [{"text": lake, "passages": ["s1p2"]}]}]},
     ]
     quote = {"passage": "s1p2", "words": "The lake behind the dam holds 35 cubic kilometres of water"}
-    said = {"number": 1, "quotes": [quote], "why": "", "finding": "supported"}
+    claim = {"says": "what the lake holds", "quotes": [quote]}
+    said = {"number": 1, "claims": [claim], "why": "", "finding": "supported"}
     of_heading = {**said, "number": 2, "finding": finding}
-    of_opening = {"number": 1, "quotes": [], "why": "", "finding": "supported"}
+    of_opening = {"number": 1, "claims": [], "why": "", "finding": "supported"}
     model.replies["SecondReading"] = [{"readings": [of_opening]}, {"readings": [said, of_heading]}]
 
     article = await write(model, chat_with(model))

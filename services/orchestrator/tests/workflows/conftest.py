@@ -18,6 +18,7 @@ from messaging.testing import write_records
 from orchestrator.article_workflow import ContentWorkflow
 from orchestrator.article_workflow.model_chat import ChatClient
 from orchestrator.cycles import route
+from tests.fixtures.models.judges import passed_exam
 from tests.fixtures.models.scripted_model import ScriptedModel, source_documents
 from writing import ArticleSource, SourcePassage
 from writing.model.writer import ModelWriter
@@ -150,6 +151,7 @@ def make_writing(
                 """,
                 brand,
             )
+            await passed_exam(tx.connection, "default", model.model)
         answer = await api.post(f"/v1/brands/{brand}/research", json={"keywords": [keyword]})
         accepted = answer.json()
         writing = Writing(

@@ -99,7 +99,6 @@ class ModelWriter:
         asked_to_judge = [each for each in (self.judge, self.second_judge) if each is not None]
         reading = [self._session(each) for each in asked_to_judge]
         judge = _judge(reading, material)
-        judges = " and ".join(each.model for each in reading) or None
         try:
             draft = await self._draft(session, judge, material, keyword, brand_name, language)
             self._count(draft.verdicts)
@@ -117,6 +116,8 @@ class ModelWriter:
                     prompt_tokens=asked.prompt_tokens,
                     completion_tokens=asked.completion_tokens,
                 )
+        # Once they have answered, their sessions know what models they are.
+        judges = " and ".join(each.model for each in reading) or None
         cited = {n for each in _all(sections) for n in each.sources}
         copied = await asyncio.to_thread(material.copies.share, sentences_in(sections))
         return await asyncio.to_thread(
