@@ -79,7 +79,9 @@ async def test_a_service_that_is_gone_is_not_well(free_port: Callable[[], int]) 
 
 @pytest.mark.parametrize("answer", [b"", b"HTTP/1.1", b"200 OK\r\n\r\n", b"\xff\xfe 200 \r\n\r\n"])
 async def test_what_does_not_answer_by_http_is_not_well(answer: bytes) -> None:
-    async def say(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def say(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        # Closing before the request was read would reset the connection.
+        await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
         writer.close()
 

@@ -117,6 +117,7 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "erasure_id": _identities,
     "service": _some_text,
     "elsewhere": st.lists(_some_text, max_size=20),
+    "tags": st.lists(_some_text, max_size=20),
     "elsewhere_count": st.integers(0, 2**31 - 1),
     "removed": st.dictionaries(_codes, st.integers(0, 2**31 - 1), max_size=10),
     "dead_event_id": _identities,
