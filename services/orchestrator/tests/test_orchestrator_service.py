@@ -224,9 +224,9 @@ def research_document(keywords: list[str]) -> bytes:
     """Sources that say of each keyword what they say of kilns, in other words: no article is to repeat another."""
     sources = [
         {
-            "n": source.n,
-            "title": source.title,
-            "path": source.path,
+            "n": at * len(SOURCES) + source.n,
+            "title": source.title.replace("Kiln", keyword.capitalize()),
+            "path": f"{keyword}/{source.path}",
             "passages": [
                 {
                     "heading": passage.heading,
@@ -235,10 +235,10 @@ def research_document(keywords: list[str]) -> bytes:
                     .replace("kiln", keyword),
                     "score": passage.score,
                 }
-                for at, keyword in enumerate(keywords)
                 for passage in source.passages
             ],
         }
+        for at, keyword in enumerate(keywords)
         for source in SOURCES
     ]
     return json.dumps({"sources": sources}).encode()
