@@ -168,10 +168,13 @@ def test_the_next_section_is_tried_if_the_first_gives_no_article() -> None:
 def test_another_section_fills_up_a_short_article_and_others_close_it() -> None:
     short = page(P(KILN), P(LOADING), P(WOOD), children=())
     more = source(page(P(GAS), title="Gas kiln", children=()), n=2, about=0.75)
-    far = source(page(P(POWER), title="Kiln of bricks", children=()), n=3, about=0.65)
-    article = digest(source(short), more, far, keyword="kiln")
+    far = source(
+        page(P(POWER), title="Kiln of bricks", children=()), n=3, about=0.65, url="https://kilns.example/b"
+    )
+    nowhere = source(page(P(WOOD), title="Kiln of fibre", children=()), n=4, about=0.65)
+    article = digest(source(short), more, far, nowhere, keyword="kiln")
     assert headings(article) == ["Gas kiln", "See also"]
-    assert article.body_markdown.endswith("## See also\n\n- Kiln of bricks [3]\n")
+    assert article.body_markdown.endswith("## See also\n\n- [Kiln of bricks](https://kilns.example/b) [3]\n")
     assert article.cited == (1, 2, 3)
 
 

@@ -237,17 +237,20 @@ class _SpineArticle:
             if address is not None and comparable(title) not in taken:
                 items.setdefault(comparable(title), f"- [{escape(title)}]({address}) [{self._source.n}]")
         for other in self._listed(parts):
-            items.setdefault(comparable(_heading(other)), f"- {escape(_heading(other))} [{other.n}]")
+            items.setdefault(
+                comparable(_heading(other)), f"- [{escape(_heading(other))}]({other.url}) [{other.n}]"
+            )
         return ["## See also", "\n".join([*items.values()][:MAX_SEE_ALSO])] if items else []
 
     def _listed(self, parts: Sequence[tuple[ArticleSource, Part]]) -> list[ArticleSource]:
-        """Returns the other sources about the keyword."""
+        """Returns the other sources about the keyword that readers can go to."""
         taken = {comparable(part.heading or self._title()) for _, part in parts}
         shown = {source.n for source, _ in parts}
         return [
             each
             for each in self._others
             if each.n not in shown
+            and each.url
             and each.about >= MIN_ABOUT
             and comparable(_heading(each)) not in taken
             and telling_stems(_heading(each)) != tuple(self._stems)
