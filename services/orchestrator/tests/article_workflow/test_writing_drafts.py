@@ -67,7 +67,7 @@ async def test_a_sound_article_is_stored_with_its_measures(
     measures = {each.name: each for each in content.measures}
     assert [each.problem for each in measures.values()] == [None] * len(measures)
     assert measures["words"].value == content.word_count
-    assert (measures["sources"].value, measures["likeness"].shown) == (2, "the brand's first article")
+    assert (measures["sources"].value, measures["likeness"].shown) == (1, "the brand's first article")
     assert "dropped" not in measures
 
 
