@@ -79,7 +79,7 @@ create table works (
     document_id bigint primary key references documents on delete cascade,
     work        json
 );
-comment on column works.work is 'reading.works.Work; null while the file has an error, which documents.problem names';
+comment on column works.work is 'reading.works.StatedWork; null while the file has an error, which documents.problem names';
 
 alter table indexing add column extraction integer not null default 0;
 comment on column indexing.extraction is 'as of documents: the one by which all of the corpus had been read';

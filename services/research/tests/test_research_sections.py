@@ -234,3 +234,13 @@ async def test_a_keyword_costs_no_more_in_ten_times_the_documents(
     few, lots = await rows(200), await rows(2_000)
     assert few > 0
     assert lots < 3 * few
+
+
+async def test_titles_lose_the_name_of_the_site(research_database: Database) -> None:
+    names = ("Disks", "Tapes", "Arrays", "Printers", "Screens")
+    documents = {f"{name}.html": document(page(f"{name} (Hardware Handbook 7.3)")) for name in names}
+    await index(research_database, "/c", documents)
+    (spine,) = (await hits(research_database, "tapes")).spines
+    assert (spine.head.title, spine.about) == ("Tapes", 1.0)
+    assert isinstance(spine.key, SectionPlace)
+    assert spine.key.page_title == "Tapes"

@@ -3,7 +3,7 @@
 import pytest
 
 from reading.formats import UnreadableFileError
-from reading.works import UNSTATED, Work, find_nearest, is_work_file, parse_work
+from reading.works import UNSTATED, StatedWork, find_nearest, is_work_file, parse_work
 
 
 @pytest.mark.parametrize(
@@ -12,15 +12,15 @@ from reading.works import UNSTATED, Work, find_nearest, is_work_file, parse_work
         ("", UNSTATED),
         (
             'work = "The Handbook"\nauthor = "Jane Doe"\nlicence = "CC BY-SA 4.0"\naddress = "https://example.org/h"',
-            Work("The Handbook", "Jane Doe", "CC BY-SA 4.0", "https://example.org/h/"),
+            StatedWork("The Handbook", "Jane Doe", "CC BY-SA 4.0", "https://example.org/h/"),
         ),
-        ('quote = "short"', Work(quotable=False)),
+        ('quote = "short"', StatedWork(quotable=False)),
         # Without a word about quoting, the licence decides.
-        ('licence = "All rights reserved"', Work(licence="All rights reserved", quotable=False)),
-        ('licence = "All rights reserved"\nquote = "whole"', Work(licence="All rights reserved")),
+        ('licence = "All rights reserved"', StatedWork(licence="All rights reserved", quotable=False)),
+        ('licence = "All rights reserved"\nquote = "whole"', StatedWork(licence="All rights reserved")),
     ],
 )
-def test_statements_are_read(text: str, work: Work) -> None:
+def test_statements_are_read(text: str, work: StatedWork) -> None:
     assert parse_work(text.encode()) == work
 
 
@@ -67,7 +67,7 @@ def test_the_nearest_statements_hold(path: str, nearest: tuple[str, int]) -> Non
 
 def test_addresses_follow_paths() -> None:
     assert (
-        Work(address="https://example.org/h/").url_of("1/a b?.html")
+        StatedWork(address="https://example.org/h/").url_of("1/a b?.html")
         == "https://example.org/h/1/a%20b%3F.html"
     )
     assert UNSTATED.url_of("a.html") is None

@@ -22,7 +22,7 @@ from publisher.erasure import is_erased
 from publisher.indexnow import key_of
 from publisher.page_cache import CachedAnswer, PageCache, PageVersions
 from publisher.previews import DraftReader, PreviewPages
-from publisher.rendering import Listing, Renderer
+from publisher.rendering import ArticleListPage, Renderer
 from publisher.short_links import LinkClickCounter, ShortLinkRedirector
 from publisher.site_settings import URLS, CustomHostMiddleware, own_stylesheet
 from publisher.urls import TAKEN, SiteUrls
@@ -174,7 +174,7 @@ class SitePages:
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, self._articles_per_page, offset)
             tags = await site_search.tags_of_site(connection, site) if number == 1 else []
-        body = self._renderer_for(request).index(site, Listing(tuple(pages), number, total), tags)
+        body = self._renderer_for(request).index(site, ArticleListPage(tuple(pages), number, total), tags)
         return self._page(request, body, site)
 
     def _total(self, articles: int) -> int:
@@ -198,7 +198,7 @@ class SitePages:
         if not pages:
             raise HTTPException(404)
         tag = site_search.Tag(name, tag_slug(name), count)
-        body = self._renderer_for(request).tag(site, Listing(tuple(pages), number, total, tag))
+        body = self._renderer_for(request).tag(site, ArticleListPage(tuple(pages), number, total, tag))
         return self._page(request, body, site)
 
     async def author(self, request: Request) -> Response:

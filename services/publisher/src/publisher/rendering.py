@@ -30,7 +30,7 @@ ASSETS: Final = Assets("publisher", "site.css", otherwise="public, max-age=60")
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ArticleListPage:
     """One page of a list of articles; numbers start at 1."""
 
     pages: tuple[PageSummary, ...]
@@ -89,10 +89,10 @@ class Renderer:
         addresses = {site.brand_slug: self._home(site) for site in sites}
         return self._render("sites.html.j2", sites=sites, addresses=addresses)
 
-    def index(self, site: Site, listing: Listing, tags: Sequence[Tag]) -> str:
+    def index(self, site: Site, listing: ArticleListPage, tags: Sequence[Tag]) -> str:
         return self._of_site("index.html.j2", site, listing=listing, tags=tags)
 
-    def tag(self, site: Site, listing: Listing) -> str:
+    def tag(self, site: Site, listing: ArticleListPage) -> str:
         return self._of_site("tag.html.j2", site, listing=listing, tag=listing.of_tag)
 
     def author(self, site: Site, author: Author, pages: Sequence[PageSummary]) -> str:

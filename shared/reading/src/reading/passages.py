@@ -46,16 +46,16 @@ REFERENCE_DISCOUNT: Final = 0.4
 
 _SENTENCE_END: Final = re.compile(r"[.!?:…。！？][\"'”’)\]]*$")  # noqa: RUF001 - full-width marks end sentences as well
 
-_PieceKind = Literal["paragraph", "item", "definition", "list", "listing", "table", "gap"]
+_FlatBlockKind = Literal["paragraph", "item", "definition", "list", "listing", "table", "gap"]
 _TEXT_KINDS: Final = frozenset({"paragraph", "item", "definition", "list"})
 _STRUCTURES: Final = frozenset({"list", "listing", "table"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _FlatBlock:
     """A block as text. `linked` counts the characters inside links; a `gap` stands for what cannot be quoted."""
 
-    kind: _PieceKind
+    kind: _FlatBlockKind
     text: str = ""
     heading: str | None = None
     linked: int = 0
@@ -93,43 +93,43 @@ def ends_sentence(text: str) -> bool:
 # -- pieces --------------------------------------------------------------------------------------------------------------
 
 
-def _pieces(sections: Section) -> Iterator[_Piece]:
+def _pieces(sections: Section) -> Iterator[_FlatBlock]:
     for above, section in sections.walk():
         heading = section.title if above else None
-        yield _Piece("gap")
+        yield _FlatBlock("gap")
         for block in section.blocks:
             yield from _of_block(block, heading, "paragraph")
 
 
-def _of_block(block: Block, heading: str | None, kind: _PieceKind) -> Iterator[_Piece]:  # noqa: C901, PLR0912 - one for each kind
+def _of_block(block: Block, heading: str | None, kind: _FlatBlockKind) -> Iterator[_FlatBlock]:  # noqa: C901, PLR0912 - one for each kind
     match block:
         case Paragraph(text, links, flags):
-            yield _Piece(kind, text, heading, sum(link.end - link.start for link in links), flags)
+            yield _FlatBlock(kind, text, heading, sum(link.end - link.start for link in links), flags)
         case Label(text):
-            yield _Piece(kind, text, heading)
+            yield _FlatBlock(kind, text, heading)
         case ItemList(items):
             if (lines := _lines_of_list(block)) is not None:
                 inside = [piece for item in items for piece in _of_block(item.blocks[0], heading, kind)]
                 flags = next((piece.flags for piece in inside if piece.flags), ())
-                yield _Piece("list", lines, heading, sum(piece.linked for piece in inside), flags)
+                yield _FlatBlock("list", lines, heading, sum(piece.linked for piece in inside), flags)
                 return
             for item in items:
                 for inner in item.blocks:
                     yield from _of_block(inner, heading, "item")
         case Definitions(entries):
             for entry in entries:
-                yield _Piece("gap")
+                yield _FlatBlock("gap")
                 for inner in entry.blocks:
                     yield from _of_block(inner, ", ".join(entry.terms), "definition")
         case Note(_, blocks):
             for inner in blocks:
                 yield from _of_block(inner, heading, kind)
         case Listing(lines) if len(lines) <= MAX_LINES and max(map(len, lines)) <= MAX_LINE:
-            yield _Piece("listing", "\n".join(f"\t{line}" for line in lines), heading)
+            yield _FlatBlock("listing", "\n".join(f"\t{line}" for line in lines), heading)
         case Table(rows, head) if head and len(rows) <= MAX_ROWS and len(head) <= MAX_COLUMNS:
-            yield _Piece("table", "\n".join("|\t" + "\t".join(row) for row in (head, *rows)), heading)
+            yield _FlatBlock("table", "\n".join("|\t" + "\t".join(row) for row in (head, *rows)), heading)
         case Listing() | Table() | Gap():
-            yield _Piece("gap")
+            yield _FlatBlock("gap")
 
 
 def _lines_of_list(block: ItemList) -> str | None:
@@ -145,7 +145,7 @@ def _lines_of_list(block: ItemList) -> str | None:
 # -- passages ------------------------------------------------------------------------------------------------------------
 
 
-def _passages(pieces: Iterator[_Piece], title: str) -> Iterator[DocumentPassage]:
+def _passages(pieces: Iterator[_FlatBlock], title: str) -> Iterator[DocumentPassage]:
     paragraphs: list[str] = []
     heading: str | None = None
     before: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ def _passages(pieces: Iterator[_Piece], title: str) -> Iterator[DocumentPassage]
         yield _passage(heading, paragraphs, title, before)
 
 
-def _is_introduced(piece: _Piece, paragraphs: Sequence[str]) -> bool:
+def _is_introduced(piece: _FlatBlock, paragraphs: Sequence[str]) -> bool:
     """Return whether the sentence before a structure announces it: "To install it:", then the commands."""
     return piece.kind in _STRUCTURES and bool(paragraphs) and paragraphs[-1].endswith(":")
 
@@ -179,7 +179,7 @@ def _passage(
     return DocumentPassage(heading=shown, text=text, flags=flags if len(paragraphs) == 1 else flags_of(text))
 
 
-def _is_prose(piece: _Piece) -> bool:
+def _is_prose(piece: _FlatBlock) -> bool:
     if piece.kind == "list":
         return _is_list_of_sentences(piece)
     return (
@@ -192,7 +192,7 @@ def _is_prose(piece: _Piece) -> bool:
     )
 
 
-def _is_name_line(piece: _Piece, title: str) -> bool:
+def _is_name_line(piece: _FlatBlock, title: str) -> bool:
     """Return whether the piece is the name line of a manual page."""
     line = NAME_LINE.fullmatch(piece.text) if piece.kind == "paragraph" else None
     if line is None:
@@ -200,7 +200,7 @@ def _is_name_line(piece: _Piece, title: str) -> bool:
     return (piece.heading or "").casefold() == "name" or line["names"].casefold() in title.casefold()
 
 
-def _is_list_of_sentences(piece: _Piece) -> bool:
+def _is_list_of_sentences(piece: _FlatBlock) -> bool:
     items = [line.partition("\t")[2] for line in piece.text.split("\n")]
     return (
         all(len(item.split()) >= MIN_WORDS and ends_sentence(item) for item in items)

@@ -30,7 +30,7 @@ WorkT = TypeVar("WorkT")
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class StatedWork:
     """The statements about the documents of one folder; None where the file makes none."""
 
     title: str | None = None
@@ -46,8 +46,8 @@ class Work:
         return None if self.address is None else self.address + quote(path, safe="/!$&'()*+,;=:@~")
 
 
-UNSTATED: Final = Work()
-UNUSABLE: Final = Work(quotable=False)
+UNSTATED: Final = StatedWork()
+UNUSABLE: Final = StatedWork(quotable=False)
 """Of a file with errors: its operator meant to state rights, so until it is mended nothing is quoted at length."""
 
 
@@ -56,7 +56,7 @@ def is_work_file(path: str) -> bool:
     return path.rpartition("/")[2] == FILE_NAME
 
 
-def parse_work(content: bytes) -> Work:
+def parse_work(content: bytes) -> StatedWork:
     """Returns what a `sources.toml` states.
 
     Raises:
@@ -78,7 +78,7 @@ def parse_work(content: bytes) -> Work:
         if len(value) > (MAX_ADDRESS if key == "address" else MAX_TEXT):
             raise UnreadableFileError(f"{key} is too long")
     licence = stated.get("licence")
-    return Work(
+    return StatedWork(
         title=stated.get("work"),
         author=stated.get("author"),
         licence=licence,

@@ -9,7 +9,7 @@ from messaging import Database
 from publisher import logos, site_search, store
 from publisher.covers import Covers, Format
 from publisher.domain import PageSummary, Site
-from publisher.rendering import ASSETS, Listing, Renderer, cover_of
+from publisher.rendering import ASSETS, ArticleListPage, Renderer, cover_of
 from publisher.site_export.urls import FileUrls
 from publisher.site_settings import own_stylesheet
 
@@ -149,8 +149,8 @@ def _text(name: str, text: str) -> ExportedFile:
     return ExportedFile(name, text.encode())
 
 
-def _listings(pages: Sequence[PageSummary], each: int) -> Iterator[Listing]:
+def _listings(pages: Sequence[PageSummary], each: int) -> Iterator[ArticleListPage]:
     """Splits the articles into list pages; at least one, even if empty."""
     total = max(1, -(-len(pages) // each))
     for number in range(1, total + 1):
-        yield Listing(tuple(pages[(number - 1) * each : number * each]), number, total)
+        yield ArticleListPage(tuple(pages[(number - 1) * each : number * each]), number, total)

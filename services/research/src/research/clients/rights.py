@@ -8,7 +8,7 @@ from pathlib import Path
 from messaging import Database
 from reading import folder as document_folder
 from reading.licences import is_free
-from reading.works import UNSTATED, UNUSABLE, Work, find_nearest
+from reading.works import UNSTATED, UNUSABLE, StatedWork, find_nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class CorpusRights:
         self._folder = folder
         self._corpus = corpus
         self._licence: str | None = None
-        self._works: dict[str, Work] | None = None
+        self._works: dict[str, StatedWork] | None = None
 
     async def load(self) -> None:
         """Read the folder's LICENSE file, and what the index has of `sources.toml` files."""
@@ -41,7 +41,7 @@ class CorpusRights:
                 self._corpus,
             )
         self._works = {
-            row["path"].rpartition("/")[0]: Work(**json.loads(row["work"])) if row["work"] else UNUSABLE
+            row["path"].rpartition("/")[0]: StatedWork(**json.loads(row["work"])) if row["work"] else UNUSABLE
             for row in rows
         }
 

@@ -9,7 +9,7 @@ from chassis import Connection
 from reading.collection import abbreviations_of, text_fingerprint
 from reading.document import ExtractedDocument
 from reading.folder import FileStat
-from reading.works import Work, is_work_file
+from reading.works import StatedWork, is_work_file
 from research.index.paragraphs import paragraphs_of
 from research.index.sections import save_sections, section_texts
 
@@ -38,7 +38,7 @@ class IndexedFile:
     set_aside: bool = False
     content_hash: bytes | None = None
     unchanged: bool = False
-    work: Work | None = None
+    work: StatedWork | None = None
 
 
 async def known_files(connection: Connection, corpus: str) -> dict[str, FileStat | None]:

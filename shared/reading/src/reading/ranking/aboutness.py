@@ -62,14 +62,13 @@ _NO_OPENING: Final = re.compile(
     r"(?:this (?:section|chapter|page|document)|it|these|those|however|also|see|for (?:more|example)|in this|note|warning)\b",
     re.IGNORECASE,
 )
-_LIGHT: Final = frozenset(
+LIGHT_STEMS: Final = frozenset(
     stems_of(
         "using use introduction overview howto how to guide command commands function functions statement statements "
         "module modules option options section file files support basics tutorial reference directive directives "
         "parameter variable setting settings feature features utility tool program daemon about manual basic"
     )
 )
-LIGHT_STEMS: Final = _LIGHT
 """Words that say little of a subject; an index leaves them out of names."""
 # How people ask, around what they ask about.
 _ASKED: Final = re.compile(
