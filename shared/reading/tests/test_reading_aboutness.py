@@ -142,6 +142,7 @@ def test_an_index_is_searched_by_the_stems_of_titles_and_names() -> None:
     ("keyword", "mentions", "says"),
     [
         ("introduction", [], "more specific keyword"),
+        ("notes", [], "names a part that any page may have"),
         ("the of", [], "has no searchable words"),
         ("tennis serve", [], "none of its words occurs"),
         ("serving time", [("HTTP", "http.html")], "only its words occur, in “HTTP” (http.html)"),

@@ -49,11 +49,11 @@ def _stems_of(text: str) -> tuple[str, ...]:
     return tuple(map(stem, words_of(text)))
 
 
-_COMMON_WORDS: Final = frozenset(
+COMMON_WORDS: Final = frozenset(
     "a an the of to in is are was were be been and or not for with by on at from as that which can may must will "  # noqa: SIM905
     "has have had do does it its than if when but you your more most one no this these how what why who up out".split()
 )
-COMMON_STEMS: Final = frozenset(map(stem, _COMMON_WORDS))
+COMMON_STEMS: Final = frozenset(map(stem, COMMON_WORDS))
 
 
 def telling_stems(text: str) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def telling_stems(text: str) -> tuple[str, ...]:
 @lru_cache(_TEXTS)
 def _telling(text: str) -> tuple[str, ...]:
     # By words: "notes" and "not" have one stem.
-    telling = [word for word in words_of(text) if word not in _COMMON_WORDS]
+    telling = [word for word in words_of(text) if word not in COMMON_WORDS]
     return tuple(map(stem, telling)) or stems_of(text)
 
 

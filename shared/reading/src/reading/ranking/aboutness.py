@@ -16,6 +16,7 @@ from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, TERM_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import (
     COMMON_STEMS,
+    COMMON_WORDS,
     bare_title,
     find_run,
     is_definition,
@@ -293,7 +294,7 @@ def describe_absence(keyword: Keyword, mentions: Sequence[tuple[str, str]], look
         mentions: the title and path of pages that have its words, those with most of them first.
         looked_in: begins a sentence, as "The folder" does.
     """
-    if COMMON_STEMS.issuperset(keyword.stems):
+    if COMMON_WORDS.issuperset(words_of(keyword.text)):
         return f"The keyword “{keyword.text}” has no searchable words; use more specific ones."
     if keyword.is_generic:
         return (
