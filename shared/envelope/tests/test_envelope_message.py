@@ -14,6 +14,7 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
     ArticleContext,
     KnownPost,
+    OpenQuestions,
     Picture,
     Priority,
     QuotedSource,
@@ -87,6 +88,12 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "mark": st.from_regex(r"[a-z2-7]{5}", fullmatch=True),
     "short_link": st.none() | st.just("https://example.org/s/mfzwizltob"),
     "not_before": st.none() | st.datetimes(timezones=st.just(UTC)),
+    "open_questions": st.none()
+    | st.builds(
+        OpenQuestions,
+        answers_id=st.uuids(),
+        questions=st.lists(words(100, min_size=1), min_size=1, max_size=3).map(tuple),
+    ),
     "renews": st.none() | st.uuids(),
     "revision": st.none() | st.integers(min_value=2, max_value=10_000),
 }

@@ -3,13 +3,20 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from uuid import UUID
 
 import structlog
 
 from chassis import redaction
 from chassis.coalescing import RequestCoalescer
 from envelope import DomainMessage, Payload
-from envelope.brand.payloads import ResearchCompleted, ResearchFailed, ResearchRequested, ResearchWaiting
+from envelope.brand.payloads import (
+    OpenQuestions,
+    ResearchCompleted,
+    ResearchFailed,
+    ResearchRequested,
+    ResearchWaiting,
+)
 from messaging import Context, Database, GroupedRecord, Transaction, WaitFor
 from messaging.erasure import is_of_erased_brand
 from reading.cleaning import one_line
@@ -54,11 +61,19 @@ class ResearchContext:
 
 
 @dataclass(frozen=True, slots=True)
+class QuestionsAnswered:
+    """Sources on the questions of an article, to be stored under `answers_id`."""
+
+    answers_id: UUID
+    answers: store.NewResearch
+
+
+@dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """A command and its result: existing research, research to store, a refusal, or None if its brand was erased since."""
+    """A command and its result: existing research, research to store, answers, a refusal, or None if nothing is left to do."""
 
     message: DomainMessage[ResearchRequested]
-    outcome: store.ResearchId | store.NewResearch | InsufficientSources | None
+    outcome: store.ResearchId | store.NewResearch | QuestionsAnswered | InsufficientSources | None
 
 
 class Handlers:
@@ -81,6 +96,9 @@ class Handlers:
         )
         if known.erased_at is not None and _is_late(message, {request.brand_slug: known.erased_at}):
             return GroupedRecord(store_outcomes, CommandOutcome(message, None))
+        if request.open_questions is not None:
+            answered = await self._answers(message, request.open_questions, context, known)
+            return GroupedRecord(store_outcomes, CommandOutcome(message, answered))
         try:
             return GroupedRecord(
                 store_outcomes, CommandOutcome(message, await self._outcome(message, context, known))
@@ -130,6 +148,45 @@ class Handlers:
             waits_for=waiting.waits_for,
             until=until.isoformat(),
         )
+
+    async def _answers(
+        self,
+        message: DomainMessage[ResearchRequested],
+        asked: OpenQuestions,
+        context: Context,
+        known: ResearchContext,
+    ) -> QuestionsAnswered | None:
+        """Search for an article's questions, once for each `answers_id`: it names the paid calls, too."""
+        async with self._database.connection() as connection:
+            if await store.has_research(connection, asked.answers_id):
+                return None
+        request = message.payload
+        query = ResearchQuery(
+            request.keyword,
+            request.brand_slug,
+            known.sources,
+            command=asked.answers_id,
+            alone=context.alone,
+            questions=asked.questions,
+        )
+        found = await self._provider.search_questions(query)
+        log.info(
+            "questions_searched",
+            brand=request.brand_slug,
+            keyword=request.keyword,
+            questions=asked.questions,
+            sources=len(found.sources),
+            left_out=found.left_out,
+        )
+        new = store.NewResearch(
+            known.key,
+            priority=request.priority,
+            sources=found.sources,
+            # The keyword's own research is another.
+            cached=timedelta(0),
+            left_out=found.left_out,
+        )
+        return QuestionsAnswered(asked.answers_id, new)
 
     async def _outcome(
         self, message: DomainMessage[ResearchRequested], context: Context, known: ResearchContext
@@ -192,6 +249,9 @@ async def store_outcomes(tx: Transaction, ends: Sequence[CommandOutcome]) -> Non
         request = end.message.payload
         match end.outcome:
             case None:
+                continue
+            case QuestionsAnswered(answers_id, answers):
+                await store.save_answers(tx.connection, answers_id, answers)
                 continue
             case InsufficientSources() as refusal:
                 answer: Payload = _failed(request, refusal)

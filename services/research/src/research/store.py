@@ -142,6 +142,20 @@ async def save_researches(connection: Connection, researches: Sequence[NewResear
     return [known[at] for at in range(len(researches))]
 
 
+async def has_research(connection: Connection, research_id: UUID) -> bool:
+    found: bool = await connection.fetchval(
+        "select exists (select from research where research_id = $1)", research_id
+    )
+    return found
+
+
+async def save_answers(connection: Connection, answers_id: UUID, answers: NewResearch) -> None:
+    """Store the answers to an article's questions, unless they are. Run it in a transaction."""
+    await connection.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", str(answers_id))
+    if not await has_research(connection, answers_id):
+        await _insert(connection, [(ResearchId(answers_id), answers)])
+
+
 async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId, NewResearch]]) -> None:
     if not researches:
         return

@@ -162,3 +162,5 @@ class Article:
     """None if the article only quotes."""
     evidence: ArticleEvidence | None = None
     """None if the article only quotes: each of its paragraphs is what its source says."""
+    found: tuple[ArticleSource, ...] = ()
+    """Sources that it cites beside those that its writer was given."""

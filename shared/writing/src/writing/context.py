@@ -1,12 +1,12 @@
 """The context that a writer gets for one article: brand preferences, durable steps, earlier titles."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
 
 from pydantic import TypeAdapter
 
-from writing.article import BrandWishes
+from writing.article import ArticleSource, BrandWishes
 from writing.writer import Writer
 
 ResultT = TypeVar("ResultT")
@@ -41,6 +41,13 @@ class WritingContext(PaidSteps, Protocol):
 
     async def earlier_titles(self) -> tuple[str, ...]:
         """Returns the titles of the brand's latest articles, the newest first."""
+        ...
+
+    async def find_sources(self, questions: Sequence[str]) -> tuple[ArticleSource, ...]:
+        """Returns sources on questions that the article leaves open, each time the same; empty if there are none to be had.
+
+        An article asks once. The numbers of the sources are their own.
+        """
         ...
 
 

@@ -1,6 +1,6 @@
 """The context of one `content.generate`: stores the writer's steps, and pauses it when its time slice is over."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import monotonic
 from typing import TypeVar
@@ -10,8 +10,10 @@ from pydantic import TypeAdapter
 from messaging import Database, WaitFor
 from orchestrator.article_workflow.domain import wishes_of
 from orchestrator.article_workflow.durable import DeliveredCommand, DurableWorkflow, has_claim
+from orchestrator.article_workflow.question_search import QuestionSearch
 from orchestrator.article_workflow.store import latest_titles
 from orchestrator.brands import BrandRow
+from writing.article import ArticleSource
 
 ResultT = TypeVar("ResultT")
 
@@ -48,6 +50,7 @@ class DurableWritingContext:
         command: DeliveredCommand,
         comment: str,
         turn: TimeSlice,
+        questions: QuestionSearch,
     ) -> None:
         self._database = database
         self._resume = steps
@@ -57,6 +60,7 @@ class DurableWritingContext:
         self.comment = comment
         self._command = command
         self._turn = turn
+        self._questions = questions
 
     async def step(
         self, name: str, result_type: TypeAdapter[ResultT], work: Callable[[str], Awaitable[ResultT]]
@@ -73,3 +77,6 @@ class DurableWritingContext:
     async def earlier_titles(self) -> tuple[str, ...]:
         async with self._database.connection() as connection:
             return await latest_titles(connection, self.brand_slug, LATEST_TITLES)
+
+    async def find_sources(self, questions: Sequence[str]) -> tuple[ArticleSource, ...]:
+        return await self._questions.find(questions, self)

@@ -1,11 +1,11 @@
 """Handles `content.generate`: fetches the research, writes the article and stores it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
-from typing import Final, TypeAlias
+from typing import Final
 from uuid import UUID, uuid5
 
 from pydantic import TypeAdapter
@@ -36,6 +36,7 @@ from orchestrator.article_workflow.outcomes import (
     log_too_late,
     store_outcomes,
 )
+from orchestrator.article_workflow.question_search import SOURCES, FetchResearch, QuestionSearch
 from orchestrator.article_workflow.siblings import SiblingArticles
 from orchestrator.brands import BrandRow, UnusableWriterError, check_writer
 from writing.article import Article, ArticleSource
@@ -44,9 +45,6 @@ from writing.context import StatelessWriter, WriterFactory
 from writing.judging import judge_article
 from writing.writer import NoArticleError, UnusableModelAnswerError
 
-FetchResearch: TypeAlias = Callable[[UUID, str], Awaitable[tuple[ArticleSource, ...]]]
-
-SOURCES = TypeAdapter(tuple[ArticleSource, ...])
 ARTICLE = TypeAdapter(Article)
 PATIENCE: Final = 15.0
 """Seconds that an article waits in this process for a free place at a slow writer."""
@@ -185,6 +183,7 @@ class ContentWorkflow:
                 detail=str(refusal),
             )
             return self._ended(message, context, brand, delivered, workflow, refusal)
+        sources = (*sources, *article.found)
         own_ids = {command.content_id, command.renews}
         judged = await judge_article(
             article,
@@ -228,7 +227,15 @@ class ContentWorkflow:
         steps = partial(DurableWorkflow.resume, self._database, steps_id)
         turn = TimeSlice(0.0 if context.alone else self._turn_seconds)
         writer = self._writers[brand.writer](
-            DurableWritingContext(self._database, steps, brand, delivered, message.payload.comment, turn)
+            DurableWritingContext(
+                self._database,
+                steps,
+                brand,
+                delivered,
+                message.payload.comment,
+                turn,
+                QuestionSearch(self._database, self._fetch_research, message),
+            )
         )
         try:
             return await writer.write(

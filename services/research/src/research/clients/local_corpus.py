@@ -136,6 +136,7 @@ class LocalCorpus:
         folder: bool = True,
         pages: Sequence[WebPage] = (),
         looked_in: str = "The corpus",
+        min_sources: int = MIN_SOURCES,
     ) -> Findings:
         """Search the folder, the brand's uploads and these pages. Too few sources are an answer, not an error.
 
@@ -147,6 +148,7 @@ class LocalCorpus:
             folder: whether to search the folder.
             pages: web pages to rank together with the index.
             looked_in: name of the searched places, to begin a refusal with.
+            min_sources: the least number of documents.
 
         Raises:
             ProviderUnavailableError: the folder is unreadable, or its first reading has not found plenty yet.
@@ -168,7 +170,7 @@ class LocalCorpus:
             select_sources,
             hits.query,
             hits.candidates,
-            min_sources=MIN_SOURCES,
+            min_sources=min_sources,
             spines=spines,
             nearest=self._nearest(spines, sections.nearest),
             looked_in=looked_in,

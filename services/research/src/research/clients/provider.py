@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 from uuid import UUID
 
-from reading.ranking.sources import Findings
+from reading.ranking.sources import Findings, ResearchResult
 from research.sources.domain import SourceSettings
 
 
@@ -31,6 +31,8 @@ class ResearchQuery:
     """Whether the provider may ask for a retry, instead of a refusal, when pages are missing for the moment."""
     alone: bool = False
     """Whether this command skips the brand's queue, because all others wait for it."""
+    questions: tuple[str, ...] = ()
+    """What an article on the keyword leaves open, to be searched for in its stead."""
 
 
 class ResearchProvider(Protocol):
@@ -46,4 +48,13 @@ class ResearchProvider(Protocol):
 
         Raises:
             WaitFor, RetryLater, Unprocessable: see `messaging`; there is no answer now.
+        """
+
+    async def search_questions(self, query: ResearchQuery) -> ResearchResult:
+        """Find sources on the query's questions. Without money or a provider, the places that need none are searched.
+
+        Nothing found is an answer: the article does without.
+
+        Raises:
+            WaitFor: the brand has to wait for its turn, or its documents are still being read.
         """

@@ -8,16 +8,18 @@ from typing import Final
 
 import structlog
 
+from envelope.brand.settings import MIN_SOURCES
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
 from reading.cleaning import one_line
-from reading.ranking.sources import Findings, InsufficientSources, ResearchResult
+from reading.ranking.sources import Findings, InsufficientSources, ResearchResult, ResearchSource
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ResearchQuery, UploadsUnreadError
 from research.domain import WebPage
+from research.questions import merge_answers, search_text
 from research.sources.domain import SourceSettings, WebSearchSettings, checked_address
 from research.web.addresses import site_of
 from research.web.candidates import PageCandidate, select_by_keyword, select_candidates
-from research.web.fetch_limits import BrandFetchLimits
+from research.web.fetch_limits import TURN, BrandFetchLimits
 from research.web.gateway import BudgetExhaustedError, ResearchGateway, SearchResult
 from research.web.pages import PageReads, WebPageReader
 from research.web.proposals import QueryProposer
@@ -99,6 +101,8 @@ class WebSearcher:
         return WebSearchReport(tuple(searched), len(queries) - len(searched), unpaid, reads, choice.blocked)
 
     async def _queries(self, query: ResearchQuery, how: WebSearchSettings) -> list[str]:
+        if query.questions:
+            return list(query.questions[: how.queries])
         by_rule = build_queries(query.keyword, how.language, how.queries)
         if self._proposer is None or not how.proposals or how.queries == 1:
             return by_rule
@@ -154,7 +158,38 @@ class SourcesProvider:
                     raise RetryLater(_with_report(findings.detail, report), after=_retry_delay(report.reads))
                 return replace(findings, detail=_with_report(findings.detail, report))
 
-    async def _in_corpus(self, query: ResearchQuery, pages: Sequence[WebPage], looked_in: str) -> Findings:
+    async def search_questions(self, query: ResearchQuery) -> ResearchResult:
+        """See `ResearchProvider`."""
+        pages, left_out = await self._pages_on_questions(query)
+        answers: list[Sequence[ResearchSource]] = []
+        for question in query.questions:
+            on_question = replace(query, keyword=search_text(query.keyword, question))
+            findings = await self._in_corpus(on_question, pages, "The search", min_sources=1)
+            if isinstance(findings, ResearchResult):
+                answers.append(findings.sources)
+        return ResearchResult(merge_answers(answers), left_out=left_out)
+
+    async def _pages_on_questions(self, query: ResearchQuery) -> tuple[Sequence[WebPage], str]:
+        """Return the pages of the web on the questions, and what was left out, and why."""
+        if not query.sources.uses_web or self._web is None:
+            return (), ""
+        try:
+            report = await self._web.search(query)
+        except (RetryLater, Unprocessable) as problem:
+            if isinstance(problem, WaitFor) and problem.dependency == TURN:
+                raise
+            return (), one_line(f"the web: {problem}")
+        unpaid = "" if report.unpaid is None else one_line(f"searches of the web: {report.unpaid}")
+        return report.reads.pages, unpaid
+
+    async def _in_corpus(
+        self,
+        query: ResearchQuery,
+        pages: Sequence[WebPage],
+        looked_in: str,
+        *,
+        min_sources: int = MIN_SOURCES,
+    ) -> Findings:
         async def search() -> Findings:
             try:
                 return await self._corpus.search(
@@ -163,6 +198,7 @@ class SourcesProvider:
                     folder=query.sources.folder,
                     pages=pages,
                     looked_in=looked_in,
+                    min_sources=min_sources,
                 )
             except UploadsUnreadError as error:
                 raise WaitFor("uploads", str(error), after=READ_PAUSE) from error

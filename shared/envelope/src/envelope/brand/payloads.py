@@ -15,6 +15,8 @@ BrandSlug = Annotated[str, StringConstraints(pattern=SLUG_PATTERN, max_length=MA
 Keyword = Annotated[str, StringConstraints(min_length=1, max_length=200), WITHOUT_NUL]
 ReasonCode = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*$", max_length=100)]
 Detail = Annotated[str, StringConstraints(max_length=2000), WITHOUT_NUL]
+MAX_QUESTIONS: Final = 3
+"""Open questions of an article that are searched for."""
 
 
 PostsApproval: TypeAlias = Literal["everything", "nothing"]
@@ -27,13 +29,24 @@ class Priority(StrEnum):
     LOW = "low"
 
 
+class OpenQuestions(Payload):
+    """What an article leaves open. What is found on it is stored as the research `answers_id`, where the writer looks for it."""
+
+    answers_id: UUID
+    questions: Annotated[tuple[Keyword, ...], Field(min_length=1, max_length=MAX_QUESTIONS)]
+
+
 class ResearchRequested(Payload):
-    """Find and read sources on a keyword. Research from before `not_before` is not reused."""
+    """Find and read sources on a keyword. Research from before `not_before` is not reused.
+
+    With `open_questions` of an article on the keyword, find sources on these instead; no event follows.
+    """
 
     brand_slug: BrandSlug
     keyword: Keyword
     priority: Priority = Priority.NORMAL
     not_before: AwareDatetime | None = None
+    open_questions: OpenQuestions | None = None
 
 
 class ResearchCompleted(Payload):

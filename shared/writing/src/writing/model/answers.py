@@ -30,7 +30,8 @@ class Brief(AnswerShape):
 class PlannedSection(AnswerShape):
     heading: Line
     question: Line
-    passages: Annotated[tuple[PassageId, ...], Field(min_length=1, max_length=MAX_PASSAGES)]
+    passages: Annotated[tuple[PassageId, ...], Field(max_length=MAX_PASSAGES)]
+    """Without any its question is open, and searched for."""
     words: Annotated[int, Field(ge=1, le=2_000)] = 1
     """Its part of the article's length; only the proportion to the other sections counts."""
 

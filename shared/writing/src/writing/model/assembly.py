@@ -8,7 +8,14 @@ from typing import Final
 
 from slugify import slugify
 
-from writing.article import MAX_META_DESCRIPTION, MAX_TITLE, Article, ArticleEvidence, ModelDraftCounts
+from writing.article import (
+    MAX_META_DESCRIPTION,
+    MAX_TITLE,
+    Article,
+    ArticleEvidence,
+    ArticleSource,
+    ModelDraftCounts,
+)
 from writing.model.answers import Front
 from writing.model.claims.checking import check
 from writing.model.claims.comparison import Evidence
@@ -80,10 +87,11 @@ def assemble(
     draft: ModelDraftCounts,
     evidence: ArticleEvidence,
     judge: str | None = None,
+    found: Sequence[ArticleSource] = (),
 ) -> Article:
     """Builds the article; takes from `front` only what the sentences support, and fills gaps with sentences.
 
-    `judge` is the name of the model that read it a second time, if one did.
+    `judge` is the name of the model that read it a second time, if one did; `found` see `Article`.
     """
     kept = sentences_in(sections)
     name = keyword[:1].upper() + keyword[1:]
@@ -113,6 +121,7 @@ def assemble(
         " has reviewed it.",
         draft=draft,
         evidence=evidence,
+        found=tuple(found),
     )
 
 

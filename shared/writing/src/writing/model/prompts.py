@@ -95,6 +95,10 @@ OUTLINE: Final = (
     ' length in words. The first section opens the article and answers the keyword; the last one closes it. Plan for "words" in all,'
     ' and never for less than "least_words". Use as many passages as say something of the keyword. Where "comment" is given, it is'
     " what an editor of the brand said of the last draft: heed it as far as the passages allow."
+    ' Where "open" is given, you may plan up to so many sections more, never the first: what a beginner, a buyer or an expert would look'
+    " for and no passage answers. Give them no passages, and a short question in the words of a page that answers it, with its subject."
+    ' They are searched for. Where "plan" is given, it is your plan, and its open questions have been searched for: plan again with all'
+    " passages, and without the sections that still have none."
 )
 SECTION: Final = (
     "Write this one section in paragraphs of two to five sentences. Answer its question first. Cite with each sentence the ids of the"

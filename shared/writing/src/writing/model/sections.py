@@ -132,8 +132,6 @@ class SectionWriter:
         """Writes section `number` (1-based) with about so many words, to follow the sections `before`."""
         name = f"section {number}"
         offered = self._offered(plan, before)
-        if not offered.passages:
-            return SectionOutcome(None, (f"{name} has no passage",))
         passages = prompts.passages_as_json(offered.passages, self._material.titles)
         about = {
             "keyword": self._plan.keyword,

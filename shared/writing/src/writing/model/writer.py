@@ -4,10 +4,10 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 import structlog
-from pydantic import TypeAdapter
 
 from writing.article import (
     MIN_WORDS,
@@ -23,13 +23,14 @@ from writing.article import (
 from writing.context import WritingContext
 from writing.evidence import RULES
 from writing.model import prompts
-from writing.model.answers import MAX_LINE, MAX_PASSAGES, Brief, Front, Outline, PlannedSection
+from writing.model.answers import Front
 from writing.model.assembly import AssembledSection, assemble, sentences_in
 from writing.model.chat import ChatModel, Message
 from writing.model.claims.wording import normal
 from writing.model.drafting import SupportedSentence, WritingMaterial
 from writing.model.editing import ArticleEditor
 from writing.model.judge.judge import Judge
+from writing.model.planning import ArticlePlanner, PlannedArticle, plan_without_model
 from writing.model.sections import ArticlePlan, SectionWriter, verdict_of
 from writing.model.session import ModelSession
 from writing.writer import InsufficientSourcesError, UnsupportedDraftError, UnusableModelAnswerError
@@ -39,17 +40,12 @@ ANSWER_SHARE: Final = 4
 """One part in this many of the context is for the answer, and another for rules and shape."""
 SMALL_CONTEXT: Final = 4_096
 """Tokens; at or below this, the rules are short, answers are tightly bounded, and the model plans nothing."""
-SMALL_SECTIONS: Final = 3
-"""The most sections of an article in a small context."""
 WORDS: Final = 700
 """The length to ask for if the brand sets none."""
 MIN_DRAFT: Final = 100
 """The least supported words that make a draft."""
 MAX_LOSSES: Final = 6
 """The most kinds of losses that an error names."""
-EARLIER: Final = 20
-"""The number of earlier titles in the prompt of the brief."""
-TITLES: Final = TypeAdapter(tuple[str, ...])
 
 _log = structlog.get_logger(__name__)
 
@@ -86,11 +82,7 @@ class ModelWriter:
             Exception: any error of the model.
         """
         keyword = normal(keyword)
-        material = await asyncio.to_thread(
-            WritingMaterial.of, sources, max_characters=self._room(), language=language
-        )
-        if material.set_aside:
-            _log.warning("passages_set_aside", passages=material.set_aside)
+        material = await self._gather(sources, language)
         if not material.evidence:
             raise InsufficientSourcesError(
                 f"no passage on “{keyword}” may be written from: {', '.join(material.set_aside) or 'there is none'}"
@@ -98,9 +90,10 @@ class ModelWriter:
         session = self._session(self.chat)
         asked_to_judge = [each for each in (self.judge, self.second_judge) if each is not None]
         reading = [self._session(each) for each in asked_to_judge]
-        judge = _judge(reading, material)
         try:
-            draft = await self._draft(session, judge, material, keyword, brand_name, language)
+            plan = await self._plan(session, material, sources, keyword, brand_name, language)
+            material, judge = plan.material, _judge(reading, plan.material)
+            draft = await self._draft(session, judge, plan, keyword)
             self._count(draft.verdicts)
             _demand_enough(draft)
             sections = draft.sections
@@ -139,7 +132,16 @@ class ModelWriter:
             ),
             evidence=_evidence(sections, draft.cuts, material, judges or RULES),
             judge=judges,
+            found=[each for each in plan.sources[len(sources) :] if each.n in cited],
         )
+
+    async def _gather(self, sources: Sequence[ArticleSource], language: str) -> WritingMaterial:
+        material = await asyncio.to_thread(
+            WritingMaterial.of, sources, max_characters=self._room(), language=language
+        )
+        if material.set_aside:
+            _log.warning("passages_set_aside", passages=material.set_aside)
+        return material
 
     def _session(self, chat: ChatModel) -> ModelSession:
         return ModelSession(chat, self.context, self.context_tokens // ANSWER_SHARE, compact=self._small)
@@ -149,10 +151,6 @@ class ModelWriter:
         for verdict, times in verdicts.items():
             if self.count_verdict is not None:
                 self.count_verdict(verdict, times)
-
-    async def _earlier(self, _: str) -> tuple[str, ...]:
-        """Returns earlier titles as a stored step: a repeated prompt stays the same although the brand published meanwhile."""
-        return (await self.context.earlier_titles())[:EARLIER]
 
     def _wishes(self) -> dict[str, Any]:
         """Returns the preferences of brand and reviewer, if set, as data of the prompt; they do not affect the checks."""
@@ -174,33 +172,40 @@ class ModelWriter:
     def _room(self) -> int:
         return self.context_tokens * CHARACTERS_A_TOKEN * (ANSWER_SHARE - 2) // ANSWER_SHARE
 
-    async def _draft(
+    @property
+    def _words(self) -> int | None:
+        return self.context.wishes.words or (None if self._small else WORDS)
+
+    async def _plan(
         self,
         session: ModelSession,
-        judge: Judge | None,
         material: WritingMaterial,
+        sources: Sequence[ArticleSource],
         keyword: str,
         brand_name: str,
         language: str,
-    ) -> "_Draft":
-        words = self.context.wishes.words or (None if self._small else WORDS)
+    ) -> PlannedArticle:
+        if self._small:
+            return plan_without_model(material, sources, keyword)
         about: dict[str, Any] = {
             "keyword": keyword,
             "brand": brand_name,
             "language": language,
             **self._wishes(),
-            "words": words,
+            "words": self._words,
             "least_words": MIN_WORDS,
         }
-        outline = (
-            _plain_outline(material, keyword)
-            if self._small
-            else await self._outline(session, material, about)
-        )
+        planner = ArticlePlanner(session, self.context, about, partial(self._gather, language=language))
+        return await planner.plan(material, sources)
+
+    async def _draft(
+        self, session: ModelSession, judge: Judge | None, planned: PlannedArticle, keyword: str
+    ) -> "_Draft":
+        words = self._words
         writer = SectionWriter(
             session,
-            material,
-            ArticlePlan(keyword, outline.through_line, tuple(each.heading for each in outline.sections)),
+            planned.material,
+            ArticlePlan(keyword, planned.through_line, tuple(each.heading for each in planned.sections)),
             self.context.wishes.forbidden_words,
             wishes=self._wishes(),
             tell=self._tell,
@@ -208,10 +213,10 @@ class ModelWriter:
             judge=judge,
             small=self._small,
         )
-        draft = _Draft()
-        planned = sum(each.words for each in outline.sections)
-        for number, plan in enumerate(outline.sections, 1):
-            part = words and words * plan.words // planned
+        draft = _Draft(losses=[f"nothing was found on “{each}”" for each in planned.open_questions])
+        whole = sum(each.words for each in planned.sections)
+        for number, plan in enumerate(planned.sections, 1):
+            part = words and words * plan.words // whole
             outcome = await writer.write(number, plan, part, draft.sections)
             draft.losses += outcome.losses
             draft.verdicts += outcome.verdicts
@@ -219,24 +224,6 @@ class ModelWriter:
             if outcome.section:
                 draft.sections.append(outcome.section)
         return draft
-
-    async def _outline(
-        self,
-        session: ModelSession,
-        material: WritingMaterial,
-        about: dict[str, Any],
-    ) -> Outline:
-        passages = prompts.passages_as_json(list(material.evidence.values()), material.titles)
-        earlier = await self.context.step("earlier_titles", TITLES, self._earlier)
-        brief = await session.ask(
-            "brief", Brief, prompts.messages(prompts.BRIEF, **about, earlier=earlier, passages=passages)
-        )
-        return await session.ask(
-            "outline",
-            Outline,
-            prompts.messages(prompts.OUTLINE, **about, brief=brief.model_dump(), passages=passages),
-            passages=tuple(material.evidence),
-        )
 
     async def _front(
         self, session: ModelSession, sections: Sequence[AssembledSection], keyword: str, language: str
@@ -305,22 +292,6 @@ def _judge(sessions: Sequence[ModelSession], material: WritingMaterial) -> Judge
 
 def _all(sections: Sequence[AssembledSection]) -> Iterator[SupportedSentence]:
     return (kept for section in sections for kept in section.sentences)
-
-
-def _plain_outline(material: WritingMaterial, keyword: str) -> Outline:
-    """Divides the passages into sections without the model: plans of small models are empty, and their texts repeat them."""
-    names = tuple(material.evidence)
-    size = -(-len(names) // SMALL_SECTIONS)
-    return Outline(
-        sections=tuple(
-            PlannedSection(
-                heading=(material.evidence[names[at]].heading or keyword)[:MAX_LINE],
-                question=f"What is there to know about {keyword}?"[:MAX_LINE],
-                passages=names[at : at + size][:MAX_PASSAGES],
-            )
-            for at in range(0, len(names), size)
-        )
-    )
 
 
 def _demand_enough(draft: _Draft) -> None:
