@@ -65,6 +65,9 @@ class Notes:
     async def earlier_titles(self) -> tuple[str, ...]:
         return ()
 
+    async def find_sources(self, questions: Any) -> tuple[ArticleSource, ...]:
+        return ()
+
 
 def chat_with(model: ScriptedModel, name: str = "default") -> ChatClient:
     away = Dependency("model", outages=(UnavailableError,), shortest_pause=0.01)

@@ -51,6 +51,9 @@ class Desk:
     async def earlier_titles(self) -> tuple[str, ...]:
         return ()
 
+    async def find_sources(self, questions: Any) -> tuple[ArticleSource, ...]:
+        return ()
+
 
 def writer(model: ScriptedModel, context_tokens: int) -> ModelWriter:
     away = Dependency("model", outages=(UnavailableError,), shortest_pause=0.01)

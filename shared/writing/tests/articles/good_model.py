@@ -238,14 +238,22 @@ def _keys(text: str) -> frozenset[str]:
 
 
 class Notes:
-    """The context of one article, which keeps its steps in this process."""
+    """The context of one article, which keeps its steps in this process; `found` is what a search for open questions finds."""
 
     brand_slug = "acme"
     wishes = BrandWishes(min_sources=3)
     comment = ""
+
+    def __init__(self, found: Sequence[ArticleSource] = ()) -> None:
+        self._found = tuple(found)
+        self.searched: list[tuple[str, ...]] = []
 
     async def step(self, name: str, _: Any, work: Any) -> Any:
         return await work(name)
 
     async def earlier_titles(self) -> tuple[str, ...]:
         return ()
+
+    async def find_sources(self, questions: Sequence[str]) -> tuple[ArticleSource, ...]:
+        self.searched.append(tuple(questions))
+        return self._found
