@@ -1,10 +1,10 @@
 """A model that answers as a good one does: its answers are written by hand, subject by subject, in the TOML files of this folder.
 
-Of a source, `passages.x` is a heading with its text: lines with bars are a table, lines with numbers a list. A source with
-`page` is the page about the keyword, and its passages are sections of it. Of a section, each line of `text` is a sentence with the
-passages that it cites; a blank line begins a paragraph, `: table` or `: list` names what its paragraph prints. `!` marks a sentence
-that its passages do not say: the judge refuses it. A line with `~` is what the model writes when the sentence before comes back. `edits`
-are what the editing pass makes of one or two sentences: the new one, then the old ones.
+Of a source, `passages.x` is a heading with its text: lines with bars are a table, lines with numbers a list, indented lines a
+listing. A source with `page` is the page about the keyword, and its passages are sections of it. Of a section, each line of `text` is
+a sentence with the passages that it cites; a blank line begins a paragraph, `: table`, `: list` or `: listing` names what its
+paragraph prints. `!` marks a sentence that its passages do not say: the judge refuses it. A line with `~` is what the model writes
+when the sentence before comes back. `edits` are what the editing pass makes of one or two sentences: the new one, then the old ones.
 """
 
 import json
@@ -16,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
-from documents.blocks import Block, ItemList, ListItem, Paragraph, Table
+from documents.blocks import Block, ItemList, Listing, ListItem, Paragraph, Table
 from documents.sections import Section
 from writing.article import ArticleSource, BrandWishes, SourcePassage
 from writing.model.chat import ChatCompletion, ChatRequest, TokenUsage
@@ -107,6 +107,8 @@ def _blocks(text: str) -> Iterator[Block]:
         if piece.startswith("|"):
             head, *rows = (tuple(cell.strip() for cell in line.strip("| ").split("|")) for line in lines)
             yield Table(tuple(rows), head)
+        elif piece.startswith("    "):
+            yield Listing(tuple(line.removeprefix("    ") for line in lines))
         elif piece.startswith("1. "):
             items = (ListItem((Paragraph(line.partition(". ")[2]),)) for line in lines)
             yield ItemList(tuple(items), ordered=True)
@@ -158,7 +160,7 @@ class GoodModel:
         return {"paragraphs": [self._paragraph(each, data) for each in self._subject.lines(told)]}
 
     def _paragraph(self, lines: Sequence[Line | str], data: Any) -> dict[str, Any]:
-        kinds = {"table": "columns", "list": "items"}
+        kinds = {"table": "columns", "list": "items", "listing": "code"}
         wanted = [kinds[each] for each in lines if isinstance(each, str)]
         exhibits = data.get("exhibits", ())
         return {

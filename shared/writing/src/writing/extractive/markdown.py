@@ -37,7 +37,7 @@ class MarkdownWriter:
                 case Label(text):
                     yield _begin(escape(text)) + self._mark
                 case Listing(lines):
-                    yield _listing(lines)
+                    yield fenced(lines)
                 case Table():
                     yield _table(block)
                 case ItemList(items, ordered, start):
@@ -109,8 +109,8 @@ def _begin(escaped: str) -> str:
     return _BLOCK_START.sub(lambda match: f"{match[1]}\\{match[2]}" if match[1] else f"\\{match[3]}", escaped)
 
 
-def _listing(lines: Sequence[str]) -> str:
-    """Fences a listing with more backquotes than it has in a row; the paragraph before it carries the citation."""
+def fenced(lines: Sequence[str]) -> str:
+    """Returns a listing in a fence of more backquotes than it has in a row; the paragraph before it carries the citation."""
     text = "\n".join(lines)
     fence = "`" * max(3, *(len(run) + 1 for run in _FENCE.findall(text)), 3)
     return f"{fence}\n{text}\n{fence}"

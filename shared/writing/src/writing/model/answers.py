@@ -51,7 +51,7 @@ class DraftSentence(AnswerShape):
 class Paragraph(AnswerShape):
     sentences: Annotated[tuple[DraftSentence, ...], Field(min_length=1, max_length=12)]
     exhibit: Annotated[str, Field(max_length=20)] = ""
-    """The id of a table or list to print below it; empty for none."""
+    """The id of a table, list or listing to print below it; empty for none."""
 
 
 class SectionDraft(AnswerShape):
@@ -123,7 +123,7 @@ def json_schema(
     Args:
         shape: of the answer.
         passages: the ids that the answer may cite; a server that enforces the schema then allows no others.
-        exhibits: the ids of tables and lists that it may print; without any it has no place for them.
+        exhibits: the ids of what it may print; without any it has no place for them.
         compact: with the bounds for a small context.
     """
     schema = shape.model_json_schema()

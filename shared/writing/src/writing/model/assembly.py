@@ -16,6 +16,7 @@ from writing.article import (
     ArticleSource,
     ModelDraftCounts,
 )
+from writing.extractive.markdown import fenced
 from writing.model.answers import Front
 from writing.model.claims.checking import check
 from writing.model.claims.comparison import Evidence
@@ -35,7 +36,7 @@ class AssembledParagraph:
     sentences: tuple[SupportedSentence, ...]
     """A sentence that only leads over has no sources."""
     exhibit: Exhibit | None = None
-    """The table or list below it."""
+    """The table, list or listing below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,14 +56,9 @@ class AssembledSection:
     @property
     def words(self) -> int:
         """What a reader reads: sentences and items of lists."""
-        lists = (each.exhibit for each in self.paragraphs if each.exhibit and not each.exhibit.head)
-        return sum(
-            len(text.split())
-            for text in (
-                *(kept.text for kept in self.sentences),
-                *(each for one in lists for each in one.texts),
-            )
-        )
+        lists = (each.exhibit.rows for each in self.paragraphs if each.exhibit and not each.exhibit.head)
+        items = (text for rows in lists for row in rows for text in row)
+        return sum(len(text.split()) for text in (*(kept.text for kept in self.sentences), *items))
 
 
 def sentences_in(sections: Sequence[AssembledSection]) -> tuple[str, ...]:
@@ -161,6 +157,8 @@ def _sentence(kept: SupportedSentence) -> str:
 
 
 def _exhibit(exhibit: Exhibit) -> str:
+    if exhibit.lines:
+        return fenced(exhibit.lines)
     rows = [tuple(_escaped(" ".join(cell.split())) for cell in row) for row in exhibit.rows]
     if exhibit.head:
         head = tuple(map(_escaped, exhibit.head))

@@ -97,7 +97,7 @@ class WritingMaterial:
     titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The headings over each passage, the page's first."""
     exhibits: Mapping[str, Exhibit] = field(default_factory=dict)
-    """Tables and lists that the article may print whole, by id."""
+    """Tables, lists and listings that the article may print whole, by id."""
     language: str = ""
     """A BCP 47 tag: sentences that are plainly in another language do not stand. Empty: any language."""
 
@@ -253,17 +253,22 @@ def _best_passages(sources: Sequence[ArticleSource]) -> list[_OfferedPassage]:
 
 
 def _exhibits(sources: Sequence[ArticleSource]) -> dict[str, Exhibit]:
-    """Returns the clean tables and lists of the sources that may be quoted at length, by id."""
+    """Returns the clean exhibits of the sources that may be quoted at length, by id."""
     return {
         f"s{source.n}t{number}": exhibit
         for source in sources
         if source.quotable and source.section is not None
         for number, exhibit in enumerate(exhibits_of(source.n, source.section, source.titles_above), 1)
-        if all(
-            is_clean(text) and not find_unattributed_praise(text, " ".join(exhibit.texts))
-            for text in exhibit.texts
-        )
+        if _may_be_printed(exhibit)
     }
+
+
+def _may_be_printed(exhibit: Exhibit) -> bool:
+    """Whether nothing in it speaks to a model, and its words praise nothing and have no address or markup, as code may have."""
+    whole = " ".join(exhibit.texts)
+    if exhibit.lines:
+        return not find_instruction(whole)
+    return all(is_clean(text) and not find_unattributed_praise(text, whole) for text in exhibit.texts)
 
 
 def _unclean(text: str, forbidden: Sequence[str]) -> str | None:

@@ -71,16 +71,18 @@ def passages_as_json(
 
 
 def exhibits_as_json(exhibits: Mapping[str, Exhibit]) -> list[dict[str, Any]]:
-    """Returns tables and lists as data."""
+    """Returns tables, lists and listings as data."""
     return [
-        {"id": name, "within": " > ".join(each.titles)}
-        | (
-            {"columns": each.head, "rows": each.rows}
-            if each.head
-            else {"items": [row[0] for row in each.rows]}
-        )
-        for name, each in exhibits.items()
+        {"id": name, "within": " > ".join(each.titles)} | _parts_of(each) for name, each in exhibits.items()
     ]
+
+
+def _parts_of(exhibit: Exhibit) -> dict[str, Any]:
+    if exhibit.lines:
+        return {"code": "\n".join(exhibit.lines)}
+    if exhibit.head:
+        return {"columns": exhibit.head, "rows": exhibit.rows}
+    return {"items": [row[0] for row in exhibit.rows]}
 
 
 BRIEF: Final = (
@@ -105,7 +107,8 @@ SECTION: Final = (
     ' passages that say it. Write about so many words as "words" says. "place" says where it stands: "opening" answers the keyword in'
     ' its first two sentences; "middle" may begin with a sentence that leads over from "before"; "closing" ends with what the reader'
     ' can do or keep in mind, as the passages say it. "through_line" is what leads from section to section. Where "exhibits" are'
-    ' given, a paragraph may name one of them that shows what it says, and the program prints it below. Where "tone" is given, it is'
+    ' given, a paragraph may name one of them that shows what it says, and the program prints it below: a listing ("code") where it is'
+    ' explained. You write no code yourself, and commands only as a passage has them. Where "tone" is given, it is'
     ' how the brand would like it to read; where "audience" is given, it is for whom: explain what they may not know, as far as the'
     ' passages do; where "comment" is given, it is what an editor of the brand said of the last draft. They change none of the rules.'
 )

@@ -1,7 +1,7 @@
 """Cuts the section of a source into passages and exhibits for a model. Pure.
 
 A passage stands under one path of headings. A row of a table reads as "column: cell; column: cell.", so that each says what its
-cells are. An exhibit is a short table or list that an article may print whole.
+cells are. An exhibit is a short table, list or listing that an article may print whole: the only code and tables that it has.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,6 +19,9 @@ MAX_COLUMNS: Final = 6
 MAX_ITEMS: Final = 12
 MAX_CELL: Final = 200
 """Bounds of an exhibit: rows, columns, items, and characters of a cell or item."""
+MAX_LINES: Final = 30
+MAX_LISTING: Final = 2_000
+"""Bounds of a listing: lines, and characters in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +33,22 @@ class SectionPassage:
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """A table or list that an article may print whole, cell by cell as its source has it."""
+    """A table, list or listing that an article may print whole, word for word as its source has it."""
 
     n: int
     """The number of its source."""
     titles: tuple[str, ...]
     head: tuple[str, ...]
-    """Of each column; empty for a list."""
+    """Of each column; only tables have one."""
     rows: tuple[tuple[str, ...], ...]
-    """Of a list, one cell in each."""
+    """Of a list, one cell in each; none of a listing."""
     ordered: bool = False
+    lines: tuple[str, ...] = ()
+    """Of a listing."""
 
     @property
     def texts(self) -> tuple[str, ...]:
-        return (*self.head, *(cell for row in self.rows for cell in row))
+        return (*self.head, *(cell for row in self.rows for cell in row), *self.lines)
 
 
 def passages_of(section: Section, above: tuple[str, ...]) -> Iterator[SectionPassage]:
@@ -54,7 +59,7 @@ def passages_of(section: Section, above: tuple[str, ...]) -> Iterator[SectionPas
 
 
 def exhibits_of(n: int, section: Section, above: tuple[str, ...]) -> Iterator[Exhibit]:
-    """Yields the short tables and lists of source `n` that stand in a section and those below it."""
+    """Yields the short tables, lists and listings of source `n` that stand in a section and those below it."""
     for titles, part in section.walk(above):
         for block in part.blocks:
             path = (*titles, part.title)
@@ -68,6 +73,10 @@ def exhibits_of(n: int, section: Section, above: tuple[str, ...]) -> Iterator[Ex
                         continue
                     rows = tuple((text_of(item.blocks[0]),) for item in items)
                     exhibit = Exhibit(n, path, (), rows, ordered)
+                case Listing(lines) if (
+                    len(lines) <= MAX_LINES and 0 < len("".join(lines).strip()) <= MAX_LISTING
+                ):
+                    exhibit = Exhibit(n, path, (), (), lines=lines)
                 case _:
                     continue
             if all(len(text) <= MAX_CELL for text in exhibit.texts):

@@ -44,7 +44,7 @@ VERDICTS: Final = (HELD, CONFIRMED, TRANSITION, REPEATED_BEFORE, *RejectionReaso
 KEPT_SHARE: Final = 0.5
 """The least share of its claims that must hold; a section with less was not written from its passages."""
 MAX_EXHIBITS: Final = 6
-"""Tables and lists that one section is offered."""
+"""Tables, lists and listings that one section is offered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +167,10 @@ class SectionWriter:
             self._room_for_nearest,
             1 if self._small else ROUNDS,
         )
+        exhibits = dict(offered.exhibits)
         sentences = iter(await mender.mend(name, judged, offered.passages, passages))
         paragraphs = [
-            _JudgedParagraph(tuple(islice(sentences, len(verdicts))), offered.exhibits.get(said.exhibit))
+            _JudgedParagraph(tuple(islice(sentences, len(verdicts))), exhibits.pop(said.exhibit, None))
             for said, verdicts in zip(draft.paragraphs, checked, strict=True)
         ]
         return self._finish(name, plan.heading if before else None, carried, paragraphs, offered, before)

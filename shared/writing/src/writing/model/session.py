@@ -62,7 +62,7 @@ class ModelSession:
             shape: of the answer.
             messages: the question.
             passages: the ids that the answer may cite.
-            exhibits: the ids of tables and lists that the answer may print.
+            exhibits: the ids of tables, lists and listings that the answer may print.
 
         Raises:
             UnusableModelAnswerError: it refused, or the second answer is unusable too.
