@@ -1,7 +1,7 @@
 """Handles `research.requested`: searches, stores, and sends `research.completed`, `.failed` or `.waiting`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -179,10 +179,10 @@ class Handlers:
             left_out=found.left_out,
         )
         new = store.NewResearch(
-            known.key,
+            # The keyword's own research is another.
+            replace(known.key, provider=f"{known.key.provider}, open questions"),
             priority=request.priority,
             sources=found.sources,
-            # The keyword's own research is another.
             cached=timedelta(0),
             left_out=found.left_out,
         )
