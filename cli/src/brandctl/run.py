@@ -1,4 +1,4 @@
-"""Runs the whole system on one machine, and keeps its data: each run goes on where the last one stopped."""
+"""Runs the whole system on one machine, and keeps its data: each run continues where the last one stopped."""
 
 import os
 import signal
@@ -95,7 +95,7 @@ def take_settings(path: Path) -> Mapping[str, str]:
 
 
 def _own_variables(folder: LocalFolder, settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What the containers' settings mean to single services."""
+    """The containers' settings, by service."""
     # Of the file alone: a shell that has read the addresses of an earlier run has these variables too.
     public = {
         service: {"PUBLIC_URL": settings[variable]}
