@@ -11,7 +11,12 @@ from documents.sections import Section
 from reading.document import DocumentPassage
 from reading.ranking.passages import SearchHits, find_abbreviation
 from reading.ranking.relevance import KeywordQuery, QueryTerm
-from reading.ranking.source_selection import MAX_PASSAGES_PER_SOURCE, MAX_SOURCES, select_sources
+from reading.ranking.source_selection import (
+    MAX_PASSAGES_PER_SOURCE,
+    MAX_SOURCES,
+    select_answers,
+    select_sources,
+)
 from reading.ranking.sources import (
     CandidatePassage,
     InsufficientSources,
@@ -314,3 +319,52 @@ def test_keywords_without_words_are_refused_with_advice() -> None:
 
 def test_spellings_of_a_keyword_share_one_cache_entry() -> None:
     assert normalise_keyword(" Write-Ahead\u00a0 LOGGING ") == normalise_keyword("write\u2011ahead logging")
+
+
+COLD_BREW = query("cold", "brew")
+KEEPING = query("cold", "brew", "keep", "refriger", frequencies=(10, 10, 100, 10))
+"""A question: how long cold brew keeps in the refrigerator."""
+ON_IT = {"cold": [1], "brew": [2]}
+
+
+@pytest.mark.parametrize(
+    ("body", "title", "is_answer"),
+    [
+        # Far apart, too: a sentence answers in its own order.
+        ({**ON_IT, "keep": [3], "refriger": [40]}, {}, True),
+        ({"keep": [3], "refriger": [4]}, ON_IT, True),
+        # The rarer word is more than half of what is asked, the other one less.
+        ({"refriger": [4]}, ON_IT, True),
+        ({"keep": [4]}, ON_IT, False),
+        # On another subject.
+        ({"keep": [3], "refriger": [4]}, {}, False),
+        ({"keep": [3], "refriger": [4], "cold": [5]}, {}, True),
+        # The subject alone.
+        (ON_IT, {"keep": [1], "refriger": [2]}, False),
+        (ON_IT, ON_IT, False),
+    ],
+)
+def test_an_answer_is_on_the_keyword_and_has_what_the_question_asks_beyond_it(
+    body: dict[str, list[int]], title: dict[str, list[int]], is_answer: bool
+) -> None:
+    found = select_answers(KEEPING, COLD_BREW, [passage(1, body, title=title)])
+
+    assert [each.path for each in found] == ["1.md"] * is_answer
+
+
+def test_answers_of_pages_on_the_keyword_come_first_and_weak_ones_beside_them_are_left_out() -> None:
+    asked = {"keep": [3], "refriger": [4]}
+    pages = [
+        passage(1, {**asked, "cold": [1]}, text="Somewhere cold."),
+        passage(2, {**asked, **ON_IT}, text="Cold brew in passing."),
+        passage(3, asked, title=ON_IT, text="A page on cold brew."),
+        passage(3, {"refriger": [1]}, title=ON_IT, position=1, text="Its other section."),
+        passage(4, asked, title=ON_IT, text="A page on cold brew."),
+    ]
+
+    found = select_answers(KEEPING, COLD_BREW, pages)
+
+    assert [each.path for each in found] == ["3.md", "2.md"]
+    assert [each.text for each in found[0].passages] == ["A page on cold brew.", "Its other section."]
+    assert select_answers(COLD_BREW, COLD_BREW, pages) == ()
+    assert select_answers(query(), query(), pages) == ()

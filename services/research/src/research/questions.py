@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
-from documents.words import telling_stems
 from reading.ranking.sources import RankedPassage, ResearchSource
 
 MAX_SOURCES: Final = 3
@@ -16,11 +15,9 @@ _ASKED: Final = re.compile(r"\s*how (?:far|fast|long|many|much|often|soon|well)\
 """Words that a question has and its answer has not: “how long” is “a week”."""
 
 
-def search_text(keyword: str, question: str) -> str:
-    """Return what to search for: the question's subject, with the keyword before it if it names none of its words."""
-    question = _ASKED.sub("", question, count=1).strip()
-    named = set(telling_stems(keyword)) & set(telling_stems(question))
-    return question if named else f"{keyword} {question}"
+def subject_of(question: str) -> str:
+    """Return the question without the words that its answer has not."""
+    return _ASKED.sub("", question, count=1).strip()
 
 
 def merge_answers(answers: Iterable[Sequence[ResearchSource]]) -> tuple[ResearchSource, ...]:

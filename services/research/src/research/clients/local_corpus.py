@@ -19,7 +19,7 @@ from reading.pool import ReaderPool
 from reading.ranking.aboutness import SpineCandidate, describe_absence
 from reading.ranking.passages import SearchHits, find_abbreviation
 from reading.ranking.relevance import KeywordQuery
-from reading.ranking.source_selection import select_sources
+from reading.ranking.source_selection import select_answers, select_sources
 from reading.ranking.sources import (
     CandidatePassage,
     Findings,
@@ -136,7 +136,6 @@ class LocalCorpus:
         folder: bool = True,
         pages: Sequence[WebPage] = (),
         looked_in: str = "The corpus",
-        min_sources: int = MIN_SOURCES,
     ) -> Findings:
         """Search the folder, the brand's uploads and these pages. Too few sources are an answer, not an error.
 
@@ -148,7 +147,6 @@ class LocalCorpus:
             folder: whether to search the folder.
             pages: web pages to rank together with the index.
             looked_in: name of the searched places, to begin a refusal with.
-            min_sources: the least number of documents.
 
         Raises:
             ProviderUnavailableError: the folder is unreadable, or its first reading has not found plenty yet.
@@ -170,7 +168,7 @@ class LocalCorpus:
             select_sources,
             hits.query,
             hits.candidates,
-            min_sources=min_sources,
+            min_sources=MIN_SOURCES,
             spines=spines,
             nearest=self._nearest(spines, sections.nearest),
             looked_in=looked_in,
@@ -192,11 +190,23 @@ class LocalCorpus:
         # Unread documents may hold what an article lacks; a writer that gets too little refuses for good.
         if isinstance(found, ResearchResult) and _is_plenty(found):
             return replace(found, is_preliminary=True)
-        if not now.complete:
-            raise ProviderUnavailableError(
-                f"research is still reading the corpus ({now.done} of {now.to_read} files)"
-            )
-        raise UploadsUnreadError(f"{unread} of the brand's documents are still unread")
+        raise _unread_error(now, unread)
+
+    async def answer(
+        self, keyword: str, question: str, *, brand: str, folder: bool = True, pages: Sequence[WebPage] = ()
+    ) -> Sequence[ResearchSource]:
+        """Return the sources that answer a question about the keyword, best first; see `search` for the arguments and errors."""
+        now = await self._await_first_reading() if folder else IndexProgress(complete=True)
+        unread = await self._unread_counts.get(brand)
+        if not now.complete or unread:
+            raise _unread_error(now, unread)
+        await self._rights.load_once()
+        corpora = [self._corpus, corpus_of_brand(brand)] if folder else [corpus_of_brand(brand)]
+        topic = await self._queries.get(keyword)
+        hits = await self._look_up(corpora, pages, f"{keyword} {question}", lookup.CANDIDATES)
+        found = await asyncio.to_thread(select_answers, hits.query, topic, hits.candidates)
+        stated = {each.path: each for each in hits.candidates}
+        return [self._with_rights(each, stated) for each in found]
 
     async def _look_up(
         self, corpora: Sequence[str], pages: Sequence[WebPage], keyword: str, limit: int
@@ -327,6 +337,14 @@ def _abbreviation_or_findings(
         for text in (each.document_title, each.passage.heading or "", each.passage.text)
     )
     return find_abbreviation(keyword, texts) or select()
+
+
+def _unread_error(now: IndexProgress, unread: int) -> ProviderUnavailableError | UploadsUnreadError:
+    if not now.complete:
+        return ProviderUnavailableError(
+            f"research is still reading the corpus ({now.done} of {now.to_read} files)"
+        )
+    return UploadsUnreadError(f"{unread} of the brand's documents are still unread")
 
 
 def _is_plenty(found: ResearchResult) -> bool:

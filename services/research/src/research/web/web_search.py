@@ -1,21 +1,20 @@
 """Searches all sources of a brand for a keyword: folder, uploads, addresses, feeds and web searches."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypeVar
 
 import structlog
 
-from envelope.brand.settings import MIN_SOURCES
 from messaging import Dependency, RetryLater, Unprocessable, WaitFor
 from reading.cleaning import one_line
 from reading.ranking.sources import Findings, InsufficientSources, ResearchResult, ResearchSource
 from research.clients.local_corpus import LocalCorpus
 from research.clients.provider import ResearchQuery, UploadsUnreadError
 from research.domain import WebPage
-from research.questions import merge_answers, search_text
+from research.questions import merge_answers, subject_of
 from research.sources.domain import SourceSettings, WebSearchSettings, checked_address
 from research.web.addresses import site_of
 from research.web.candidates import PageCandidate, select_by_keyword, select_candidates
@@ -33,6 +32,8 @@ READ_PAUSE: Final = timedelta(seconds=5)
 """Pause before the next check whether a brand's uploads are read."""
 SHORTEST_WAIT: Final = timedelta(seconds=30)
 LONGEST_WAIT: Final = timedelta(minutes=10)
+
+FoundT = TypeVar("FoundT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +164,14 @@ class SourcesProvider:
         pages, left_out = await self._pages_on_questions(query)
         answers: list[Sequence[ResearchSource]] = []
         for question in query.questions:
-            on_question = replace(query, keyword=search_text(query.keyword, question))
-            findings = await self._in_corpus(on_question, pages, "The search", min_sources=1)
-            if isinstance(findings, ResearchResult):
-                answers.append(findings.sources)
+            answer = self._corpus.answer(
+                query.keyword,
+                subject_of(question),
+                brand=query.brand,
+                folder=query.sources.folder,
+                pages=pages,
+            )
+            answers.append(await self._once_read(query, answer))
         return ResearchResult(merge_answers(answers), left_out=left_out)
 
     async def _pages_on_questions(self, query: ResearchQuery) -> tuple[Sequence[WebPage], str]:
@@ -182,31 +187,25 @@ class SourcesProvider:
         unpaid = "" if report.unpaid is None else one_line(f"searches of the web: {report.unpaid}")
         return report.reads.pages, unpaid
 
-    async def _in_corpus(
-        self,
-        query: ResearchQuery,
-        pages: Sequence[WebPage],
-        looked_in: str,
-        *,
-        min_sources: int = MIN_SOURCES,
-    ) -> Findings:
-        async def search() -> Findings:
-            try:
-                return await self._corpus.search(
-                    query.keyword,
-                    brand=query.brand,
-                    folder=query.sources.folder,
-                    pages=pages,
-                    looked_in=looked_in,
-                    min_sources=min_sources,
-                )
-            except UploadsUnreadError as error:
-                raise WaitFor("uploads", str(error), after=READ_PAUSE) from error
+    async def _in_corpus(self, query: ResearchQuery, pages: Sequence[WebPage], looked_in: str) -> Findings:
+        search = self._corpus.search(
+            query.keyword,
+            brand=query.brand,
+            folder=query.sources.folder,
+            pages=pages,
+            looked_in=looked_in,
+        )
+        return await self._once_read(query, search)
 
-        if not query.sources.folder:
-            return await search()
-        async with self._searching.call():
-            return await search()
+    async def _once_read(self, query: ResearchQuery, search: Awaitable[FoundT]) -> FoundT:
+        """Return what a search in the corpus finds; raises WaitFor while the brand's documents or the folder are not read."""
+        try:
+            if not query.sources.folder:
+                return await search
+            async with self._searching.call():
+                return await search
+        except UploadsUnreadError as error:
+            raise WaitFor("uploads", str(error), after=READ_PAUSE) from error
 
 
 def _candidate(result: SearchResult) -> PageCandidate | None:

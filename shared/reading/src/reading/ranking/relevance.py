@@ -5,6 +5,7 @@ Positions are word positions from PostgreSQL's full-text parser, so that "the sa
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -71,6 +72,11 @@ class KeywordQuery:
     @cached_property
     def _total(self) -> float:
         return sum(self.weights.values())
+
+    def share_of(self, found: AbstractSet[str], wanted: AbstractSet[str]) -> float:
+        """Share (0..1) of the weight of the wanted lexemes that those found carry."""
+        total = sum(self.weights[each] for each in wanted)
+        return sum(self.weights[each] for each in found) / total if total else 0.0
 
     def coverage(self, hits: Places) -> float:
         """Share (0..1) of the keyword's weight that the hit words carry."""

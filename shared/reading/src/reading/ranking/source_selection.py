@@ -18,7 +18,7 @@ from reading.ranking.passages import (
     score_abbreviation_hits,
     score_passages,
 )
-from reading.ranking.relevance import KeywordQuery
+from reading.ranking.relevance import KeywordQuery, with_synonyms
 from reading.ranking.sources import (
     CandidatePassage,
     Findings,
@@ -47,6 +47,13 @@ MIN_RELATIVE_SCORE = 0.3
 # A title that is the keyword alone adds this to a document's weight of 1.
 NAMED_BONUS = 1.5
 DEFINED_SHARE = 0.8
+# A passage answers a question if it has this share of what the question asks beyond its topic: by weight, or of its words.
+MIN_ANSWERED = 0.5
+MIN_ANSWERED_WORDS = 0.66
+# It has this share of the topic by weight, with its title and heading: on a site about bicycles, "chain" is the "bike chain".
+MIN_ON_TOPIC = 0.5
+# And this share of the best answer's score.
+MIN_RELATIVE_ANSWER = 0.7
 # Release notes explain a subject poorly.
 NEWS_DISCOUNT = 0.4
 
@@ -99,6 +106,43 @@ def select_sources(
         )
     kept, others_kept = ([each for each in some if _place(each) not in copied] for some in (spines, best))
     return ResearchResult(tuple(_with_spines(kept, others_kept)))
+
+
+def select_answers(
+    query: KeywordQuery, topic: KeywordQuery, candidates: Sequence[CandidatePassage]
+) -> tuple[ResearchSource, ...]:
+    """Rank the passages on a topic that have what a question asks beyond it; none is an answer, too.
+
+    Args:
+        query: the topic and the question, as one text.
+        topic: the keyword that the question is about.
+        candidates: passages with a word of the query.
+    """
+    asked = query.lexemes - topic.lexemes
+    scored: dict[int, list[ScoredPassage]] = {}
+    for each in candidates:
+        body, heading, title = (
+            with_synonyms(query, hits, loosely=False)
+            for hits in (each.body_hits, each.heading_hits, each.title_hits)
+        )
+        found = asked & (body.keys() | heading.keys())
+        share = query.share_of(found, asked)
+        enough = share >= MIN_ANSWERED or len(found) >= MIN_ANSWERED_WORDS * len(asked)
+        on_topic = topic.coverage({**title, **heading, **body})
+        if not enough or not asked & body.keys() or on_topic < MIN_ON_TOPIC:
+            continue
+        named = topic.coverage({**title, **heading})
+        score = (share + on_topic + named / 2) * each.quality
+        passage = ScoredPassage(
+            score, named=False, anchored=False, title_share=0.0, defines=False, opens=False, candidate=each
+        )
+        scored.setdefault(each.document_id, []).append(passage)
+    ranked = sorted(
+        scored.values(), key=lambda some: (-max(each.score for each in some), _location(some[0].candidate))
+    )
+    best = max((each.score for passages in ranked for each in passages), default=0.0)
+    good = [[each for each in passages if each.score >= MIN_RELATIVE_ANSWER * best] for passages in ranked]
+    return tuple(_source(passages) for passages in _pick_independent(list(filter(None, good))))
 
 
 def _mentions(
