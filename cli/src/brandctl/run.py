@@ -65,6 +65,7 @@ def run(options: RunOptions, console: Console) -> None:
                 supervisor = ServiceSupervisor(stack, options.settings)
                 try:
                     while True:
+                        signals.check()
                         supervisor.check(time.monotonic())
                         time.sleep(_CHECK_SECONDS)
                 except signals.Interrupted:
