@@ -215,6 +215,6 @@ async def test_who_kept_a_sentence_goes_with_the_article(draft: Any) -> None:
     async with draft.database.connection() as connection:
         for table in ("content", "content_versions", "decisions"):
             found = await connection.fetchval(
-                f"select count(*) from {table} as t where t::text like '%ann-the-editor%'"  # noqa: S608
+                f"select count(*) from {table} as t where t::text like '%ann-the-editor%'"
             )
             assert found == 0
