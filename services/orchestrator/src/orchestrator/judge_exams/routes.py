@@ -44,7 +44,7 @@ def judge_routes(
         },
     )
     async def begin_judge_exam(caller: MayOperate, request: ExamRequest, response: Response) -> ExamView:
-        """Begins an exam, which costs as much as `GET /v1/judges` estimates; it goes on in the background.
+        """Begins an exam, which costs as much as `GET /v1/judges` estimates; it continues in the background.
 
         Exams count for the brand `judge-exams` at the gateway.
         """
