@@ -380,7 +380,7 @@ def _cut_told(cut: "answers.CutSentenceView") -> str:
     lines = [f"cut {cut['number']}{where}{kept}: {cut['text']}", f"because {cut['problem']}"]
     if cut["nearest"]:
         sources = "".join(f" [{n}]" for n in cut["sources"])
-        lines.append(f"the sources say: {cut['nearest']}{sources}")
+        lines.append(f"nearest in the sources: {cut['nearest']}{sources}")
     return "\n  ".join(lines)
 
 

@@ -118,7 +118,7 @@ def test_a_sentence_that_was_cut_is_kept(drafts: Any, brandctl: Any, new_draft: 
     assert shown.err.startswith(
         "cut 1 from “Time”: It keeps for a month.\n"
         "  because its passages do not say “month”\n"
-        "  the sources say: It keeps for two weeks. [1]\n"
+        "  nearest in the sources: It keeps for two weeks. [1]\n"
         f"to keep one of these sentences in your own name: brandctl drafts keep {draft} NUMBER\n"
     )
 
