@@ -54,13 +54,16 @@ EVIDENCE = {
         "version": 2,
         "sentences": [
             {"text": "It is mild.", "sources": [1, 3], "verdict": "confirmed", "given_by": "judge-1"},
+            {"text": "It keeps.", "sources": [], "verdict": "kept", "given_by": "ann"},
         ],
         "cuts": [
             {
                 "text": "It cures \x1b[31mall.",
                 "problem": "its passages do not say “cures”",
                 "nearest": "Mild.",
-            }
+                "kept_by": None,
+            },
+            {"text": "It keeps.", "problem": "none says so", "nearest": "", "kept_by": "ann"},
         ],
         "passages": {},
     },
@@ -183,9 +186,10 @@ def test_what_each_sentence_rests_on_is_shown_and_what_was_cut_and_why(content: 
     assert [line.split("\t") for line in done.out.splitlines()] == [
         ["verdict", "text", "sources, or why"],
         ["confirmed", "It is mild.", "[1], [3]"],
+        ["kept by ann", "It keeps.", ""],
         ["cut", "It cures \N{REPLACEMENT CHARACTER}[31mall.", "its passages do not say “cures”"],
     ]
-    assert done.err.endswith("version 2: 1 sentences, 1 cut\n")
+    assert done.err.endswith("version 2: 2 sentences, 1 cut\n")
 
 
 def test_scripts_get_the_answer_itself(score: Run) -> None:

@@ -70,6 +70,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "documents remove": ("1", "--brand", "acme"),
     "drafts": (ID,),
     "drafts delete": (ID, "--reason", "no", "--yes"),
+    "drafts keep": (ID, "1"),
     "drafts list": (),
     "drafts looked": ("acme",),
     "drafts preview": (ID,),

@@ -72,7 +72,11 @@ async def installation(
                 orchestrator_database, {"model": chat}, max_tokens=4_096, lease=timedelta(minutes=5)
             )
             app = http_api(
-                orchestrator_database, ServiceKey(SecretStr(KEY)), judges=["model"], exam=examiner.plan
+                orchestrator_database,
+                ServiceKey(SecretStr(KEY)),
+                judges=["model"],
+                exam=examiner.plan,
+                judges_at_gateway=True,
             )
             async with serving(app) as url:
                 variables = {
@@ -146,6 +150,18 @@ async def test_one_that_stays_below_the_bar_is_shown_with_the_lies_that_it_belie
     assert len(installation.model.asked) == paid
     unknown = await installation.brandctl("exam", "other")
     assert (unknown.code, "other does not judge articles (model)" in unknown.err) == (1, True)
+
+
+@pytest.mark.parametrize("options", [(), ("--yes",), ("model", "--again", "--yes")])
+async def test_without_a_model_no_exam_is_offered(
+    installation: Installation, options: tuple[str, ...]
+) -> None:
+    asked = await installation.brandctl("exam", *options)
+    assert (asked.code, asked.out) == (2, "")
+    assert "No model is connected as model" in asked.err
+    assert "brandctl providers connect model --url URL --model MODEL" in asked.err
+    async with installation.database.connection() as connection:
+        assert await connection.fetchval("select count(*) from judge_exams") == 0
 
 
 async def test_where_the_cap_is_reached_it_waits_until_there_is_more(installation: Installation) -> None:

@@ -42,6 +42,7 @@ VERBS = frozenset(
         "export",
         "get",
         "introspect",
+        "keep",
         "list",
         "mark",
         "move",

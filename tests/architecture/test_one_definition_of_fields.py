@@ -29,6 +29,7 @@ assert (option.help, option.min, option.max) == ("How cheerful its articles are.
 assert "mood" in list(brands._ClearableSetting)
 """
 FIELD = """
+from datetime import UTC, datetime
 from envelope.brand import article
 
 class ArticleText(article.ArticleText):
@@ -55,7 +56,7 @@ text = versions.text_of(written, (), ()).model_copy(update={"category": "Drinks"
 assert "Category: Drinks\\n" in differences.document(text)
 draft = DraftFile.of({**text.model_dump(mode="json"), "version": 1})
 assert DraftFile.parse(str(draft)).as_request("")["category"] == "Drinks"
-assert editing.changed_text(text, EditDraftBody(version=1, category="Leaves")).category == "Leaves"
+assert editing.changed_text(text, EditDraftBody(version=1, category="Leaves"), by="ann", at=datetime.now(UTC)).category == "Leaves"
 """
 
 

@@ -23,7 +23,10 @@ from client.services.orchestrator import Orchestrator
 
 _POLL_SECONDS: Final = 0.4
 _WATCH_SECONDS: Final = 2.0
-_TOY: Final = "A toy of 135 million parameters writes now: most of what it writes is dropped by the checks."
+_TOY: Final = (
+    "The model of MODEL=local is a toy of 135 million parameters: it takes minutes for an article, and the checks drop most of"
+    " what it writes. After the digests it writes on the first keyword once more, for a second brand."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ def run(options: DemoOptions, console: Console) -> bool:
         Interrupted: a signal ended it; all processes that it started are gone by then.
     """
     brand, keywords = _input(options)
+    if options.model:
+        say(console, _TOY, "bold")
     folder = LocalFolder(options.folder)
     with signals.raised(), folder.held():
         (folder.root / "demo.json").unlink(missing_ok=True)
@@ -159,7 +164,7 @@ def _pipeline(
         deadline = time.monotonic() + options.patience
         with progress.ProgressView(console) as view:
             while True:
-                cycle = read_cycle(api, cycle_id)
+                cycle = read_cycle(api, cycle_id, brand.writer)
                 view.show(cycle)
                 if cycle.ended or died.report():
                     return cycle
@@ -174,7 +179,7 @@ def _by_model(
 ) -> CycleKeywords:
     """Submits the first keyword again, for a brand that the small model writes for; an article takes it minutes."""
     say(console, "")
-    say(console, _TOY, "bold")
+    say(console, "The toy writes now, which takes minutes; Ctrl-C ends the demo.", "bold")
     second = replace(brand, slug=f"{brand.slug}-model", name=f"{brand.name}, by a model", writer="model")
     cycle = _pipeline(stack, second, (keyword,), options, console)
     progress.show_links(console, second.slug, cycle, stack.addresses)

@@ -46,10 +46,11 @@ class ProgressView:
             self._live.update(_table(cycle.keywords))
             return
         for keyword in cycle.keywords:
-            if self._seen.get(keyword.keyword) != keyword.state:
-                self._seen[keyword.keyword] = keyword.state
-                reason = f" ({keyword.reason})" if keyword.reason else ""
-                say(self._console, f"  {keyword.keyword}: {keyword.state}{reason}")
+            why = keyword.reason or keyword.answers
+            told = f"{keyword.state} ({why})" if why else keyword.state
+            if self._seen.get(keyword.keyword) != told:
+                self._seen[keyword.keyword] = told
+                say(self._console, f"  {keyword.keyword}: {told}")
 
 
 def show_links(console: Console, slug: str, cycle: CycleKeywords, addresses: ServiceAddresses) -> None:
@@ -81,7 +82,7 @@ def _table(keywords: Sequence[KeywordProgress]) -> Table:
     for heading in ("keyword", "state", "result"):
         table.add_column(heading, header_style="dim", overflow="fold")
     for keyword in keywords:
-        result = keyword.published_url or keyword.reason or keyword.waits or ""
+        result = keyword.published_url or keyword.reason or keyword.waits or keyword.answers or ""
         state = (
             Text(printable(keyword.state), style=_STYLES[keyword.state])
             if keyword.ended

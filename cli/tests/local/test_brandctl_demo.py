@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from brandctl import demo
-from brandctl.keyword_progress import CycleKeywords, KeywordProgress
+from brandctl.keyword_progress import CycleKeywords, KeywordProgress, answers_in_words
 from brandctl.local import model, processes, services
 from brandctl.local.folder import LocalFolder
 
@@ -48,6 +48,27 @@ def test_a_keyword_ends_well_when_published_and_posted_or_kept_back_with_a_reaso
     keyword: KeywordProgress, well: bool
 ) -> None:
     assert keyword.ended_well is well
+
+
+@pytest.mark.parametrize(
+    ("steps", "told"),
+    [
+        ({"fetch_research": True}, "the model reads its first question"),
+        ({"fetch_research": True, "model:section 1": False}, "the model reads its first question"),
+        ({"model:section 1": True}, "1 answer of the model so far, 1,234 tokens; the last one: section 1"),
+        (
+            {"model:section 1": True, "model:section 1.mend": True, "write_article": False},
+            "2 answers of the model so far, 1,234 tokens; the last one: section 1.mend",
+        ),
+    ],
+)
+def test_a_model_that_takes_minutes_shows_how_far_it_is(steps: dict[str, bool], told: str) -> None:
+    workflow = {
+        "steps": [{"name": name, "finished_at": done or None} for name, done in steps.items()],
+        "tokens": {"read": 9, "written": 1234},
+        "in_hand": True,
+    }
+    assert answers_in_words(workflow) == told
 
 
 def test_the_report_tells_every_keywords_end() -> None:
@@ -247,7 +268,9 @@ def test_a_small_model_writes_for_a_second_brand_and_ends_with_the_demo(tmp_path
     run = Run(tmp_path, MODEL="local", KEYWORDS="grind size")
     try:
         run.wait_for("The Daily Grind, by a model: 1 keyword\n")
-        assert "A toy of 135 million parameters" in run.output.read_text()
+        assert run.output.read_text().startswith(
+            "The model of MODEL=local is a toy of 135 million parameters"
+        )
         children = run.children()
         assert "model" in {child.name for child in children}
         # An article takes it minutes; the first question reaches it soon.

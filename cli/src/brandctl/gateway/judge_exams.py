@@ -1,5 +1,6 @@
 """Exams of judges: their price before, how far they are, and what came of them."""
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from brandctl.commands import Result, table
@@ -26,8 +27,15 @@ def examine(
     judge = _chosen(told, name)
     if judge["exam"] is not None and not again:
         return _shown(judge, told)
+    settings = _settings(gateway, judge["name"]) if told["at_gateway"] or not yes else None
+    if settings is None and told["at_gateway"]:
+        raise UsageError(
+            f"No model is connected as {judge['name']}, so an exam could only wait. Connect one, and its exam begins:"
+            f" brandctl providers connect model{_named(judge['name'])} --url URL --model MODEL"
+            " --read-price DOLLARS --written-price DOLLARS < KEYFILE"
+        )
     if not yes:
-        confirm(f"{price_in_words(judge['name'], told, _settings(gateway, judge['name']))} Begin it?")
+        confirm(f"{price_in_words(judge['name'], told, settings)} Begin it?")
     begun = orchestrator.begin_judge_exam(judge=judge["name"], again=again)
     return Result(begun, remark=_follow(judge["name"]))
 
@@ -103,6 +111,10 @@ def _chosen(told: "answers.JudgeList", name: str | None) -> "answers.JudgeView":
             f"{name} does not judge articles ({there}): MODEL_JUDGE_NAME of the orchestrator names the judge."
         )
     return found
+
+
+def _named(name: str) -> str:
+    return "" if name == "model" else f" --name {shlex.quote(name)}"
 
 
 def _settings(gateway: Gateway, name: str) -> dict[str, Any] | None:

@@ -94,11 +94,12 @@ def evidence(orchestrator: Orchestrator, content_id: ArticleId) -> Result:
     """
     found = orchestrator.get_article_evidence(content_id)
     rows = [
-        (each["verdict"], each["text"], ", ".join(f"[{n}]" for n in each["sources"]))
+        (_verdict(each), each["text"], ", ".join(f"[{n}]" for n in each["sources"]))
         for each in found["sentences"]
     ]
-    rows += [("cut", each["text"], each["problem"]) for each in found["cuts"]]
-    about = f"version {found['version']}: {len(found['sentences'])} sentences, {len(found['cuts'])} cut"
+    cuts = [each for each in found["cuts"] if not each["kept_by"]]
+    rows += [("cut", each["text"], each["problem"]) for each in cuts]
+    about = f"version {found['version']}: {len(found['sentences'])} sentences, {len(cuts)} cut"
     return Result(found, table(("verdict", "text", "sources, or why"), rows, {"cut": "yellow"}), remark=about)
 
 
@@ -139,6 +140,10 @@ def _places(places: "answers.PlacementList") -> Result:
         (each["target"], each["state"], each["url"] or "", each["reason"] or "") for each in places["items"]
     ]
     return Result(places, table(("target", "state", "address", "reason"), [home, *others]))
+
+
+def _verdict(sentence: "answers.KeptSentenceView") -> str:
+    return f"kept by {sentence['given_by']}" if sentence["verdict"] == "kept" else sentence["verdict"]
 
 
 def _bound(measure: "answers.MeasureView") -> str:

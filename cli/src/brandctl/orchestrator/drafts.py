@@ -90,7 +90,7 @@ def list_drafts(
 
 @app.command()
 def show(orchestrator: Orchestrator, content_id: ContentId, version: Version = None) -> Result:
-    """Shows a version of a draft, its quality measures, and the last decision.
+    """Shows a version of a draft, its quality measures, the sentences that the checks cut from it, and the last decision.
 
     For example:
 
@@ -98,11 +98,16 @@ def show(orchestrator: Orchestrator, content_id: ContentId, version: Version = N
     """
     draft = orchestrator.get_draft(content_id)
     found = orchestrator.get_article_version(content_id, version or draft["version"])
-    problems = [f"measured: {each['problem']}" for each in found["measures"] if not each["holds"]]
+    notes = [f"measured: {each['problem']}" for each in found["measures"] if not each["holds"]]
+    notes += map(_cut_told, draft["cuts"])
+    if any(not each["kept_by"] for each in draft["cuts"]):
+        notes.append(
+            f"to keep one of these sentences in your own name: brandctl drafts keep {content_id} NUMBER"
+        )
     return Result(
         {**draft, "shown": found},
         lambda: write(str(DraftFile.of(found))),
-        note=[*problems, _told(draft)],
+        note=[*notes, _told(draft)],
     )
 
 
@@ -328,6 +333,35 @@ def edit(
     return _decided(answer)
 
 
+@app.command()
+def keep(
+    orchestrator: Orchestrator,
+    content_id: ContentId,
+    number: Annotated[int, typer.Argument(min=1)],
+    comment: Comment = "",
+    version: Version = None,
+) -> Result:
+    """Puts a sentence that the checks cut back to its place, in your own name, as the next version of the draft.
+
+    It gets no citation, and the note under the article says that it stands in an editor's name.
+
+    For example:
+
+        brandctl drafts keep 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f 2 -m "We measured it."
+
+    Options:
+        number: Number of the sentence, as `show` lists them.
+        comment: Reason, stored with the version.
+    """
+    draft = orchestrator.get_draft(content_id)
+    seen = version or draft["version"]
+    kept = orchestrator.keep_cut_sentence(content_id, version=seen, number=number, comment=comment)
+    after = orchestrator.get_draft(content_id)["cuts"]
+    told = [_cut_told(each) for each in after if each["number"] == number]
+    where = f"brandctl drafts diff {content_id} shows where it stands"
+    return Result(kept, note=[*told, _told(kept), where])
+
+
 def _waiting(orchestrator: Orchestrator, brand: str, *, yes: bool) -> dict[UUID, int | None]:
     """Lists a brand's waiting drafts and asks for confirmation; returns id → version."""
     found = list(items_of(orchestrator.list_drafts, brand=brand, state="waiting", limit=MAX_PAGE))
@@ -338,6 +372,16 @@ def _waiting(orchestrator: Orchestrator, brand: str, *, yes: bool) -> dict[UUID,
             note(f"“{draft['title']}” ({draft['keyword']}), version {draft['version']}")
         confirm(f"Approve these {len(found)} drafts of {brand}?")
     return {UUID(draft["content_id"]): draft["version"] for draft in found}
+
+
+def _cut_told(cut: "answers.CutSentenceView") -> str:
+    kept = f", kept by {cut['kept_by']} on {in_utc(cut['kept_at'])}" if cut["kept_at"] else ""
+    where = f" from “{cut['heading']}”" if cut["heading"] else ""
+    lines = [f"cut {cut['number']}{where}{kept}: {cut['text']}", f"because {cut['problem']}"]
+    if cut["nearest"]:
+        sources = "".join(f" [{n}]" for n in cut["sources"])
+        lines.append(f"nearest in the sources: {cut['nearest']}{sources}")
+    return "\n  ".join(lines)
 
 
 def _decided(draft: "answers.DraftView") -> Result:

@@ -164,6 +164,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
             stuck_after=settings.stuck_after,
             judges=judge_names(settings) if examiner else (),
             exam=examiner.plan if examiner else None,
+            judges_at_gateway=settings.model_is_at_gateway,
         )
     )
     service.gauge(

@@ -24,6 +24,7 @@ UNKNOWN_ERASURE = not_found("unknown_erasure", "No brand of this name was erased
 UNKNOWN_ARTICLE = not_found("unknown_article", "There is no such article, or it is being written.")
 UNKNOWN_VERSION = not_found("unknown_version", "The article has no such version.")
 UNKNOWN_DRAFT = not_found("unknown_draft", "There is no such draft.")
+UNKNOWN_CUT = not_found("unknown_cut", "The checks cut no sentence of this number from the draft.")
 UNKNOWN_SCHEDULE = not_found("unknown_schedule", "The brand has no schedule of this name.")
 UNKNOWN_TARGET = not_found("unknown_target", "The brand has no such target.")
 UNKNOWN_WORKFLOW = not_found("unknown_workflow", "There is no such workflow.")

@@ -110,6 +110,11 @@ class Settings(ServiceSettings, KeyedSettings):
         return self
 
     @property
+    def model_is_at_gateway(self) -> bool:
+        gateway = self.gateway_url and f"{self.gateway_url.rstrip('/')}/"
+        return gateway is not None and (self.model_url or "").startswith(gateway)
+
+    @property
     def stuck_after(self) -> timedelta:
         """Longer than an attempt may take, so that no active article counts as stuck."""
         return timedelta(seconds=max(self.stuck_after_minutes * 60, 2 * self.writing_timeout_seconds))

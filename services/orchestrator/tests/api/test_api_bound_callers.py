@@ -25,6 +25,7 @@ BODIES: dict[str, Any] = {
     "/v1/brands/{slug}/erase": {"confirm": "acme"},
     "/v1/drafts/{content_id}/approve": {"version": 1},
     "/v1/drafts/{content_id}/edit": {"version": 1, "title": "Taken over"},
+    "/v1/drafts/{content_id}/keep": {"version": 1, "number": 1},
     "/v1/drafts/{content_id}/take-down": {"reason": "not theirs"},
     "/v1/drafts/{content_id}/delete": {"reason": "not theirs"},
     "/v1/drafts/{content_id}/return": {"version": 1, "comment": "not theirs"},

@@ -53,6 +53,13 @@ async def test_two_who_change_a_part_do_not_overwrite_each_other(
     assert sorted(each.status_code for each in both) == [200, 412]
 
 
+async def test_no_brand_takes_the_name_that_exams_of_judges_count_for(api: httpx.AsyncClient) -> None:
+    refused = await api.put("/v1/brands/judge-exams", json={"name": "Exams"})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid_slug")
+    assert "choose another slug" in refused.json()["detail"]
+    assert (await api.get("/v1/brands/judge-exams")).status_code == 404
+
+
 async def test_what_the_brand_does_meanwhile_is_no_change_of_its_policy(
     api: httpx.AsyncClient, acme: httpx.Response
 ) -> None:

@@ -456,3 +456,21 @@ async def test_a_second_judge_reads_what_the_first_keeps_and_what_both_keep_stay
         ("second", ("scripted-1",)),
     ]
     assert "by a language model (scripted-1 and scripted-1)" in (article.label or "")
+
+
+@pytest.mark.parametrize(
+    ("gateway", "model", "at_gateway"),
+    [
+        ("http://gateway:8015", "http://gateway:8015/v1", True),
+        ("http://gateway:8015/", "http://gateway:8015/v1", True),
+        ("http://gateway:8015", "http://gateway:80150/v1", False),
+        ("http://gateway:8015", "http://ollama:11434/v1", False),
+        (None, "http://gateway:8015/v1", False),
+        ("http://gateway:8015", None, False),
+    ],
+)
+def test_a_model_behind_the_gateway_is_told_from_others(
+    gateway: str | None, model: str | None, at_gateway: bool
+) -> None:
+    settings = Settings.model_construct(gateway_url=gateway, model_url=model)
+    assert settings.model_is_at_gateway is at_gateway

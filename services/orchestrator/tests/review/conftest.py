@@ -73,7 +73,9 @@ def make_waiting(
 ) -> Callable[..., Awaitable[Waiting]]:
     """Makes a draft on a keyword of the brand `acme` that waits for these reasons."""
 
-    async def make(keyword: str = "cold brew", *, held_for: tuple[str, ...] = ("231 words",)) -> Waiting:
+    async def make(
+        keyword: str = "cold brew", *, held_for: tuple[str, ...] = ("231 words",), article: Article = ARTICLE
+    ) -> Waiting:
         (await api.put("/v1/brands/acme", json={"name": "Acme"})).raise_for_status()
         accepted = (await api.post("/v1/brands/acme/research", json={"keywords": [keyword]})).json()
         cycle, correlation_id = f"/v1/cycles/{accepted['cycle_id']}", accepted["correlation_id"]
@@ -87,7 +89,7 @@ def make_waiting(
                 brand_slug="acme",
                 keyword=keyword,
                 research_id=UUID(int=5),
-                article=ARTICLE,
+                article=article,
                 sources=[SOURCE],
                 held_for=held_for,
             )

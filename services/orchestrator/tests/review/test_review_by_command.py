@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -21,6 +22,7 @@ from orchestrator.article_workflow.store import insert_content
 from tests.fixtures.commands import brandctl as commands
 from tests.fixtures.commands.brandctl import CommandResult
 from writing import Article, ArticleSource
+from writing.article import ArticleEvidence, CitedPassage, CutPlace, CutSentence
 
 ARTICLE = Article(
     title="Cold \u202ebrew",
@@ -42,7 +44,7 @@ def new_draft(
 ) -> Callable[..., UUID]:
     live_api.put("/v1/brands/acme", json={"name": "Acme"}).raise_for_status()
 
-    async def store(content_id: UUID, keyword: str) -> None:
+    async def store(content_id: UUID, keyword: str, article: Article) -> None:
         async with orchestrator_database_at(orchestrator_url) as database, database.transaction() as tx:
             await insert_content(
                 tx.connection,
@@ -50,14 +52,14 @@ def new_draft(
                 brand_slug="acme",
                 keyword=keyword,
                 research_id=UUID(int=5),
-                article=replace(ARTICLE, slug=keyword.replace(" ", "-")),
+                article=replace(article, slug=keyword.replace(" ", "-")),
                 sources=[SOURCE],
                 held_for=("231 words",),
             )
 
-    def make(keyword: str = "cold brew") -> UUID:
+    def make(keyword: str = "cold brew", article: Article = ARTICLE) -> UUID:
         content_id = new_event_id()
-        asyncio.run(store(content_id, keyword))
+        asyncio.run(store(content_id, keyword, article))
         return content_id
 
     return make
@@ -97,6 +99,44 @@ def editor(folder: Path, script: str) -> str:
         f"{script}\nfile.write_text(text)\n"
     )
     return f"{sys.executable} {path}"
+
+
+def test_a_sentence_that_was_cut_is_kept(drafts: Any, brandctl: Any, new_draft: Callable[..., UUID]) -> None:
+    cut = CutSentence(
+        "It keeps for a month.",
+        "Time",
+        ("s1p1",),
+        "not_said",
+        "its passages do not say “month”",
+        "It keeps for two weeks.",
+        "Twelve hours are enough.",
+        CutPlace.BEHIND,
+    )
+    evidence = ArticleEvidence((), (cut,), {"s1p1": CitedPassage(1, (), "It keeps for two weeks.")})
+    draft = new_draft(article=replace(ARTICLE, evidence=evidence))
+    shown = drafts("show", draft)
+    assert shown.err.startswith(
+        "cut 1 from “Time”: It keeps for a month.\n"
+        "  because its passages do not say “month”\n"
+        "  nearest in the sources: It keeps for two weeks. [1]\n"
+        f"to keep one of these sentences in your own name: brandctl drafts keep {draft} NUMBER\n"
+    )
+
+    kept, again = drafts("keep", draft, 1, "-m", "we measured it"), drafts("keep", draft, 1)
+    assert (kept.code, again.code) == (0, 0), kept.err
+    assert "version 2: waiting" in kept.err
+    assert "version 2: waiting" in again.err
+    assert "+Twelve hours are enough. [1] It keeps for a month.\n" in drafts("diff", draft).out
+    shown = drafts("show", draft)
+    assert re.search(
+        r"cut 1 from “Time”, kept by service on 20\S+ \S+ UTC: It keeps for a month\.\n", shown.err
+    )
+    assert "to keep one" not in shown.err
+    found = brandctl("content", "evidence", draft)
+    assert found.out.splitlines()[1:] == ["kept by service\tIt keeps for a month.\t"]
+    assert found.err == "version 2: 1 sentences, 0 cut\n"
+    missing = drafts("keep", draft, 2)
+    assert (missing.code, "2 is none of them" in missing.err) == (1, True)
 
 
 def test_a_review_from_the_list_to_the_approval(drafts: Any, draft: UUID, tmp_path: Path) -> None:

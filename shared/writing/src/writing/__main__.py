@@ -12,7 +12,7 @@ from reading.folder import FolderUnavailableError, licence
 from reading.formats import SUFFIXES
 from reading.pool import ReadersUnavailableError
 from writing.article import Article, ArticleSource
-from writing.extractive.markdown import escape
+from writing.body import escape
 from writing.extractive.writer import ExtractiveWriter
 from writing.folder_sources import DocumentIndex, read_documents
 from writing.writer import InsufficientSourcesError

@@ -1,7 +1,8 @@
 """The input of a writer (sources with passages) and its output (an article)."""
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
+from enum import StrEnum
 
 from documents.sections import Section
 
@@ -110,17 +111,30 @@ class KeptSentence:
     passages: tuple[str, ...]
     """Ids of the passages that it cites."""
     verdict: str
-    """`words`: its passages have its words; `confirmed`: a second model confirmed it; `transition`: it states nothing."""
+    """`held`: its passages have its words; `confirmed`: a second model confirmed it; `transition`: it states nothing; `kept`: it
+    was cut, and an editor keeps it in their own name."""
     given_by: str
-    """Who gave the verdict: `rules`, or the name of a model."""
+    """Who gave the verdict: `rules`, the name of a model, or the editor."""
+
+
+class CutPlace(StrEnum):
+    """Where a cut sentence stood."""
+
+    BEHIND = "behind"
+    """Behind the sentence before it, in one paragraph."""
+    OPENS = "opens"
+    """It opened the paragraph that follows the sentence before it."""
+    ALONE = "alone"
+    """Nothing else of its paragraph was kept."""
 
 
 @dataclass(frozen=True, slots=True)
 class CutSentence:
-    """A sentence that a model wrote and the article does not have."""
+    """A sentence that a model wrote and the checks cut."""
 
     text: str
     heading: str
+    """Of the section that it was written for; empty in the opening."""
     passages: tuple[str, ...]
     reason: str
     """The cause as a code for programs."""
@@ -128,6 +142,12 @@ class CutSentence:
     """The cause, for people."""
     nearest: str
     """What its passages say instead, if known."""
+    after: str = ""
+    """The last sentence before it that was not cut; empty if there is none."""
+    place: CutPlace = CutPlace.ALONE
+    kept_by: str = ""
+    """The editor in whose name the article has it all the same; empty if it has not."""
+    kept_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

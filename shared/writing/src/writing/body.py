@@ -60,6 +60,8 @@ _INLINE: Final = re.compile(
     re.DOTALL,
 )
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
+_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>&~|{}#$!^])")
+_BLOCK_START: Final = re.compile(r"^(\d+)([.)])|^([-+=:])")
 
 
 @dataclass(frozen=True)
@@ -262,3 +264,13 @@ def cited_in(markdown: str) -> tuple[int, ...]:
 def prose_of(markdown: str) -> str:
     """All that is prose, a paragraph a line."""
     return Body(markdown).prose
+
+
+def escape(text: str) -> str:
+    """Returns Markdown that renders as exactly `text`."""
+    return _SPECIAL.sub(r"\\\1", text)
+
+
+def escape_beginning(escaped: str) -> str:
+    """Escapes what would begin another block."""
+    return _BLOCK_START.sub(lambda match: f"{match[1]}\\{match[2]}" if match[1] else f"\\{match[3]}", escaped)

@@ -5,6 +5,7 @@
 
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from good_model import FOLDER, GoodModel, Line, Notes, Subject
 
 from writing.article import Article
+from writing.body import Body, prose_of
 from writing.computing import ComputeThread
+from writing.cut_sentences import put_back
 from writing.judging import JudgedArticle, judge_article
 from writing.model.writer import ModelWriter
 
@@ -87,6 +90,23 @@ async def test_no_lie_is_printed_and_each_cut_has_its_reason(subject: Subject) -
     # After mending, few true sentences are lost.
     honest = len(drafted(subject)) - len(lies)
     assert len(cuts.keys() - lies) <= honest / 8
+
+
+@pytest.mark.parametrize("subject", SUBJECTS, ids=lambda each: each.name)
+async def test_each_cut_can_go_back_where_it_was_drafted(subject: Subject) -> None:
+    article, _ = await write(subject)
+    assert article.evidence is not None
+    body, cuts = article.body_markdown, list(article.evidence.cuts)
+    for number, cut in enumerate(cuts, 1):
+        body = put_back(body, cuts, number)
+        cuts[number - 1] = replace(cut, kept_by="ann")
+
+    sections = {section.heading or "": "\n".join(section.sentences) for section in Body(body).sections}
+    assert all(cut.text in sections[cut.heading] for cut in cuts)
+    prose = prose_of(body)
+    places = [place for line in drafted(subject) if (place := prose.find(line.text)) >= 0]
+    assert len(places) > len(cuts)
+    assert places == sorted(places)
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda each: each.name)

@@ -55,6 +55,7 @@ def http_api(
     stuck_after: timedelta = STUCK_AFTER,
     judges: Sequence[str] = (),
     exam: ExamPlan | None = None,
+    judges_at_gateway: bool = False,
 ) -> FastAPI:
     """The FastAPI application of this service.
 
@@ -66,6 +67,7 @@ def http_api(
         stuck_after: an article without progress for this long is shown as stuck.
         judges: models that judge, by their names in requests.
         exam: what an exam of a judge asks; None if no model judges.
+        judges_at_gateway: whether the judges are reached through the gateway.
     """
     app = api(
         "Brand Engine: orchestrator",
@@ -115,7 +117,7 @@ def http_api(
         key_routes(database),
         review_routes(database, limits),
         workflow_routes(database, limits, stuck_after),
-        judge_routes(database, judges, exam),
+        judge_routes(database, judges, exam, at_gateway=judges_at_gateway),
     )
     keep_audit_log(app, database, shown_once=SHOWN_ONCE)
     refuse_with(

@@ -11,7 +11,7 @@ from orchestrator.article_workflow.approval import (
 from orchestrator.article_workflow.domain import ContentId
 from orchestrator.article_workflow.durable import delete_old_workflows, release_holds
 from orchestrator.article_workflow.handlers import ContentWorkflow
-from orchestrator.article_workflow.models import MeasureView, SourceView
+from orchestrator.article_workflow.models import CutSentenceView, MeasureView, SourceView, cut_sentence_views
 from orchestrator.article_workflow.outcomes import REASONS
 from orchestrator.article_workflow.research import ResearchClient
 from orchestrator.article_workflow.routes import content_routes
@@ -24,9 +24,11 @@ from orchestrator.article_workflow.store import (
     stored_outcomes,
 )
 from orchestrator.article_workflow.versions import (
+    MAX_VERSION,
     Version,
     VersionNote,
     VersionText,
+    find_evidence,
     find_free_address,
     find_version,
     insert_version,
@@ -39,6 +41,7 @@ from orchestrator.article_workflow.versions import (
 __all__ = [
     "HELD_UP_BY_DRAFTS",
     "HELD_UP_SINCE",
+    "MAX_VERSION",
     "REASONS",
     "RETURNED_DRAFTS",
     "UNREVIEWED_DRAFTS",
@@ -46,6 +49,7 @@ __all__ = [
     "WAITS",
     "ContentId",
     "ContentWorkflow",
+    "CutSentenceView",
     "MeasureView",
     "ResearchClient",
     "SourceView",
@@ -54,8 +58,10 @@ __all__ = [
     "VersionText",
     "article_contexts",
     "content_routes",
+    "cut_sentence_views",
     "delete_old_workflows",
     "find_content",
+    "find_evidence",
     "find_free_address",
     "find_version",
     "insert_version",

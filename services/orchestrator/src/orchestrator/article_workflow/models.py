@@ -13,6 +13,7 @@ from envelope.brand.article import ArticleText
 from orchestrator.article_workflow.article_search import ArticleState, FoundArticle
 from orchestrator.article_workflow.store import StoredContent
 from orchestrator.article_workflow.versions import VersionEvidence
+from writing.article import ArticleEvidence
 from writing.quality.measures import Measure
 
 
@@ -83,23 +84,32 @@ class KeptSentenceView(View):
     """Ids of the passages that it cites; empty if it is quoted."""
     verdict: Annotated[str, Field(examples=["held"])]
     """`quoted`: it stands so in its source; `held`: its passages have its words; `confirmed`: a second model confirmed it;
-    `transition`: it states nothing."""
+    `transition`: it states nothing; `kept`: it was cut, and an editor keeps it in their own name."""
     given_by: Annotated[str, Field(examples=["rules"])]
-    """Who gave the verdict: `rules`, or the name of a model."""
+    """Who gave the verdict: `rules`, the name of a model, or the editor."""
 
 
 class CutSentenceView(View):
+    number: Annotated[int, Field(ge=1, examples=[1])]
+    """For `POST /v1/drafts/{content_id}/keep`; it stays the same until the article is written again."""
     text: str
     heading: str
     """Of the section that it was written for; empty for the opening."""
+    after: str
+    """The last sentence before it that was not cut; empty if there is none."""
     passages: tuple[str, ...]
     """Ids of the passages that it cites."""
+    sources: tuple[int, ...]
+    """Numbers of the sources of these passages."""
     reason: Annotated[str, Field(examples=["words"])]
     """The rule or finding that rejected it, as a code."""
     problem: str
     """The same, for people."""
     nearest: str
     """What its passages say instead; empty if unknown."""
+    kept_by: str | None
+    """The editor in whose name the article has it all the same; null if it has not."""
+    kept_at: datetime | None
 
 
 class CitedPassageView(View):
@@ -111,22 +121,37 @@ class CitedPassageView(View):
 
 
 class EvidenceView(View):
-    """What the sentences of an article rest on, and which its model wrote in vain."""
+    """What the sentences of a version rest on, and which of its model's were cut."""
 
     content_id: UUID
     version: int
-    """The current version. Sentences that people changed since its writer are left out."""
+    """Sentences that people changed since its writer are left out."""
     sentences: tuple[KeptSentenceView, ...]
     """In order; of a digest, its paragraphs and items. Empty for a model's article that is older than this record."""
     cuts: tuple[CutSentenceView, ...]
+    """In order; also those that an editor keeps, which are among the sentences, too."""
     passages: dict[str, CitedPassageView]
     """By id, all that these sentences cite."""
 
     @classmethod
     def of(cls, content_id: UUID, found: VersionEvidence) -> Self:
-        return cls.model_validate(
-            {"content_id": content_id, "version": found.version, **asdict(found.evidence)}
+        shown = {**asdict(found.evidence), "cuts": cut_sentence_views(found.evidence)}
+        return cls.model_validate({"content_id": content_id, "version": found.version, **shown})
+
+
+def cut_sentence_views(evidence: ArticleEvidence) -> tuple[CutSentenceView, ...]:
+    known = evidence.passages
+    return tuple(
+        CutSentenceView.model_validate(
+            {
+                **asdict(each),
+                "number": number,
+                "sources": sorted({known[name].n for name in each.passages if name in known}),
+                "kept_by": each.kept_by or None,
+            }
         )
+        for number, each in enumerate(evidence.cuts, 1)
+    )
 
 
 class ContentOrigin(View):

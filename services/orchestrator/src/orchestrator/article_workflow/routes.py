@@ -24,7 +24,7 @@ from orchestrator.article_workflow.models import (
     ScoreView,
 )
 from orchestrator.article_workflow.store import StoredContent, find_content, find_contents
-from orchestrator.article_workflow.versions import find_evidence
+from orchestrator.article_workflow.versions import MAX_VERSION, find_evidence
 from orchestrator.brands import seen_slug
 from orchestrator.removal import find_deleted
 from orchestrator.requests import WITHOUT_NUL
@@ -67,14 +67,21 @@ def content_routes(database: Database) -> APIRouter:
         responses={**READ, **UNKNOWN, **GONE},
     )
     async def get_article_evidence(
-        caller: MayRead, content_id: UUID, if_none_match: IfNoneMatch = None
+        caller: MayRead,
+        content_id: UUID,
+        version: Annotated[
+            int | None, Query(description="Left out: the version that stands.", ge=1, le=MAX_VERSION)
+        ] = None,
+        if_none_match: IfNoneMatch = None,
     ) -> Response:
         """Returns each sentence with its sources, passages and verdict, and the sentences of a model that were cut."""
         await _known(database, content_id, caller)
         async with database.connection() as connection:
-            found = await find_evidence(connection, content_id)
+            found = await find_evidence(connection, content_id, version)
         if found is None:
-            raise _unknown(content_id)
+            raise RefusalError(
+                codes.UNKNOWN_VERSION, f"there is no version {version} of article {content_id}"
+            )
         return conditional(EvidenceView.of(content_id, found).model_dump_json(), if_none_match)
 
     @routes.get(

@@ -5,7 +5,7 @@ The row of `content` holds the current version: of a waiting draft the newest, o
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -22,6 +22,7 @@ from writing.evidence import quoted_evidence, standing
 from writing.quality.likeness import Fingerprint
 from writing.quality.measures import Measure, problems
 
+MAX_VERSION: Final = 2**31 - 1
 WRITER: Final = "writer"
 """The `made_by` of versions that no person made."""
 
@@ -142,29 +143,33 @@ async def find_version(
 
 @dataclass(frozen=True, slots=True)
 class VersionEvidence:
-    """What the sentences of an article's current version rest on."""
+    """What the sentences of a version rest on."""
 
     version: int
     evidence: ArticleEvidence
-    """As its writer left it, without the sentences that people changed since."""
+    """Without the sentences that people changed since they were written."""
 
 
-async def find_evidence(connection: Connection, content_id: UUID) -> VersionEvidence | None:
-    """Returns the evidence of an article; None if it does not exist."""
+async def find_evidence(
+    connection: Connection, content_id: UUID, version: int | None = None
+) -> VersionEvidence | None:
+    """Returns the evidence of a version, by default of the current one; None if it does not exist."""
     row = await connection.fetchrow(
         """
-        select c.version, c.body_markdown, w.body_markdown as written, w.evidence,
+        select v.version, v.body_markdown, w.body_markdown as written, v.evidence,
                w.measures @> '[{"name": "dropped"}]' as is_draft
         from content as c
+        join content_versions as v on v.content_id = c.content_id and v.version = coalesce($3, c.version)
         cross join lateral (
-            select * from content_versions as v
-            where v.content_id = c.content_id and v.version <= c.version and v.made_by = $2
-            order by v.version desc limit 1
+            select * from content_versions as w
+            where w.content_id = c.content_id and w.version <= v.version and w.made_by = $2
+            order by w.version desc limit 1
         ) as w
         where c.content_id = $1
         """,
         content_id,
         WRITER,
+        version,
     )
     if row is None:
         return None
@@ -174,8 +179,7 @@ async def find_evidence(connection: Connection, content_id: UUID) -> VersionEvid
         found = ArticleEvidence((), (), {})
     else:
         found = quoted_evidence(row["written"])
-    kept = standing(found.sentences, row["body_markdown"])
-    return VersionEvidence(row["version"], replace(found, sentences=kept))
+    return VersionEvidence(row["version"], standing(found, row["body_markdown"]))
 
 
 async def newest_version(connection: Connection, content_id: UUID) -> Version | None:

@@ -2,6 +2,7 @@
 
 from orchestrator.brands.domain import (
     BUILT_IN_SITE,
+    EXAM_PAYER,
     EXTRACTIVE,
     MODEL,
     ApprovalPolicy,
@@ -24,6 +25,7 @@ from orchestrator.brands.store import (
 
 __all__ = [
     "BUILT_IN_SITE",
+    "EXAM_PAYER",
     "EXTRACTIVE",
     "MODEL",
     "ApprovalPolicy",

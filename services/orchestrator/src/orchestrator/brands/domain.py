@@ -15,6 +15,8 @@ EXTRACTIVE: Final = "extractive"
 MODEL: Final = "model"
 """The writer that is a language model, held to its sources."""
 BUILT_IN_SITE: Final = "site"
+EXAM_PAYER: Final = "judge-exams"
+"""The brand that exams of judges count for at the gateway, as they are no brand's. No brand can have this slug."""
 
 
 class ApprovalPolicy(StrEnum):

@@ -29,6 +29,7 @@ from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.answers import LOCATION
 from orchestrator.brands.domain import (
+    EXAM_PAYER,
     BrandSlug,
     UnknownBrandError,
     UnusableWriterError,
@@ -81,6 +82,10 @@ def seen_slug(slug: str, caller: Caller) -> BrandSlug:
 
 
 def _own_slug(slug: str, caller: Caller) -> BrandSlug:
+    if slug == EXAM_PAYER:
+        raise RefusalError(
+            codes.INVALID_SLUG, f"what exams of judges cost counts for '{EXAM_PAYER}': choose another slug"
+        )
     try:
         return seen_slug(slug, caller)
     except UnknownBrandError:

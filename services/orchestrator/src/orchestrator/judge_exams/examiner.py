@@ -11,6 +11,7 @@ import structlog
 from pydantic import TypeAdapter
 
 from messaging import Database, RetryLater, Unprocessable, WaitFor
+from orchestrator.brands import EXAM_PAYER
 from orchestrator.judge_exams import store
 from orchestrator.judge_exams.domain import ExamPlan, ExamState
 from orchestrator.judge_exams.store import ExamRow
@@ -25,8 +26,6 @@ from writing.writer import UnusableModelAnswerError
 
 ResultT = TypeVar("ResultT")
 
-PAYER: Final = "judge-exams"
-"""The brand that exams count for at the gateway, as they are no brand's. It has caps like any other."""
 MOST_UNUSABLE: Final = 3
 """After so many questions without a usable answer a judge cannot reach the bar, and no more is paid for it."""
 MOST_ATTEMPTS: Final = 5
@@ -43,7 +42,7 @@ log = structlog.get_logger(__name__)
 class ExamAnswers:
     """The stored answers of an exam; `writing.context.PaidSteps`."""
 
-    brand_slug = PAYER
+    brand_slug = EXAM_PAYER
 
     def __init__(self, database: Database, exam_id: UUID, stored: dict[str, str]) -> None:
         self._database = database

@@ -125,16 +125,19 @@ class JudgeView(View):
 class JudgeList(View):
     items: tuple[JudgeView, ...]
     """In the order in which they read. Empty if no model judges."""
+    at_gateway: bool
+    """Whether they are reached through the gateway, where a provider of their name or model has to be connected."""
     estimate: ExamEstimateView | None
     """Of one exam; null if no model judges."""
     bar: ExamBarView | None
 
     @classmethod
-    def of(cls, judges: tuple[JudgeView, ...], plan: ExamPlan | None) -> Self:
+    def of(cls, judges: tuple[JudgeView, ...], plan: ExamPlan | None, *, at_gateway: bool) -> Self:
         if plan is None:
-            return cls(items=(), estimate=None, bar=None)
+            return cls(items=(), at_gateway=at_gateway, estimate=None, bar=None)
         return cls(
             items=judges,
+            at_gateway=at_gateway,
             estimate=ExamEstimateView(
                 **{name: getattr(plan, name) for name in ExamEstimateView.model_fields}
             ),

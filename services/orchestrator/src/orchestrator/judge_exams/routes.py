@@ -17,8 +17,10 @@ from orchestrator.judge_exams.models import ExamRequest, ExamView, JudgeList, Ju
 from orchestrator.judge_exams.store import ExamProgress, ExamRow
 
 
-def judge_routes(database: Database, judges: Sequence[str], plan: ExamPlan | None) -> APIRouter:
-    """`plan` is None if no model judges."""
+def judge_routes(
+    database: Database, judges: Sequence[str], plan: ExamPlan | None, *, at_gateway: bool
+) -> APIRouter:
+    """`plan` is None if no model judges; `at_gateway`: whether the judges are reached through the gateway."""
     routes = router("/judges", tags=["judges"])
 
     @routes.get("", summary="List the models that judge")
@@ -29,7 +31,7 @@ def judge_routes(database: Database, judges: Sequence[str], plan: ExamPlan | Non
             found = await store.find_latest(connection, judges)
             standings = await find_standings(connection, judges)
         views = [_view(name, found.get(name), standings.get(name)) for name in judges]
-        return JudgeList.of(tuple(views), plan)
+        return JudgeList.of(tuple(views), plan, at_gateway=at_gateway)
 
     @routes.post(
         "/exams",

@@ -4,7 +4,7 @@
 """
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, assert_never
@@ -31,8 +31,8 @@ from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticleError, find_deleted
 from orchestrator.review import scheduled_publications, store
 from orchestrator.review.domain import ReviewedDraft
-from orchestrator.review.editing import changed_text, is_same_text, with_measures
-from orchestrator.review.models import EditDraftBody
+from orchestrator.review.editing import changed_text, is_same_text, text_with_sentence, with_measures
+from orchestrator.review.models import EditDraftBody, KeepSentenceBody
 from orchestrator.review.publishing import correlation_of, fingerprint_of, publish, put_version_in_force
 from review import machine
 from review.decisions import MAX_COMMENT, Decision, DecisionKind
@@ -138,16 +138,52 @@ async def edit(
         RefusalError: the state of the draft does not allow it, or it cites an unknown source, or its address is or was another
             page's.
     """
-    draft, version = await get_draft(database, content_id, caller.brands), change.version
+    decision = Decision(DecisionKind.EDIT, caller.name, change.version, change.comment)
+
+    def changed(text: VersionText, now: datetime) -> VersionText:
+        return changed_text(text, change, by=caller.name, at=now)
+
+    return await _edit(database, content_id, caller, limits, decision, changed)
+
+
+async def keep_sentence(
+    database: Database, content_id: UUID, caller: Caller, limits: BrandLimits, request: KeepSentenceBody
+) -> ReviewedDraft:
+    """Stores an edit that puts a sentence back which the checks cut. The caller keeps it in their own name.
+
+    Raises:
+        UnknownDraftError, DeletedArticleError: as for `get_draft`.
+        RefusalError: as for `edit`, or there is no such sentence, or the article has it already.
+    """
+    comment = request.comment or f"kept sentence {request.number} of those that the checks cut"
+    decision = Decision(DecisionKind.EDIT, caller.name, request.version, comment)
+
+    def changed(text: VersionText, now: datetime) -> VersionText:
+        return text_with_sentence(text, request.number, by=caller.name, at=now)
+
+    return await _edit(database, content_id, caller, limits, decision, changed)
+
+
+async def _edit(
+    database: Database,
+    content_id: UUID,
+    caller: Caller,
+    limits: BrandLimits,
+    decision: Decision,
+    changed: Callable[[VersionText, datetime], VersionText],
+) -> ReviewedDraft:
+    draft = await get_draft(database, content_id, caller.brands)
+    version = decision.version
+    assert version is not None
     async with database.connection() as connection:
         based_on = await find_version(connection, content_id, version)
         brand = await find_brand(connection, draft.brand_slug)
+        now: datetime = await connection.fetchval("select clock_timestamp()")
     if brand is None:
         raise UnknownDraftError(content_id)
     prepared = None
-    decision = Decision(DecisionKind.EDIT, caller.name, version, change.comment)
     if based_on is not None:
-        text = changed_text(based_on.text, change)
+        text = await asyncio.to_thread(changed, based_on.text, now)
         if is_same_text(text, based_on.text):
             decision = replace(decision, stored_as=version)
         else:

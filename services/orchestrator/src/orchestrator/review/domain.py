@@ -97,9 +97,16 @@ def seen_by_a_person(label: str | None) -> str | None:
     return None if label is None else label.replace(_UNSEEN, _SEEN)
 
 
-def edited_by_a_person(label: str | None) -> str | None:
-    """The same note, after a person has edited the text."""
-    if label is None or _EDITED in label:
-        return label
-    rest = label.replace(_UNSEEN, "").rstrip(" .")
-    return f"{rest}. {_EDITED}"
+def edited_by_a_person(label: str | None, *, kept: int = 0) -> str | None:
+    """The same note, after a person has edited the text, which now has `kept` sentences that the checks had cut."""
+    if label is None:
+        return None
+    rest = (label.rpartition(_EDITED)[0] or label).replace(_UNSEEN, "").rstrip(" .")
+    note = f"{rest}. {_EDITED}"
+    match kept:
+        case 0:
+            return note
+        case 1:
+            return f"{note} One sentence that the program had left out stands in the editor's own name."
+        case _:
+            return f"{note} {kept} sentences that the program had left out stand in the editor's own name."

@@ -9,13 +9,13 @@ from pydantic import AfterValidator, AwareDatetime, Field
 from chassis.http.api import View, in_utc
 from envelope.brand.article import ArticleEdit, ArticleText
 from envelope.brand.texts import not_blank, prose
-from orchestrator.article_workflow import MeasureView, SourceView, Version
+from orchestrator.article_workflow import MAX_VERSION, CutSentenceView, MeasureView, SourceView, Version
 from orchestrator.requests import RequestBody
 from orchestrator.review.domain import DraftDecisionKind
 from review.decisions import MAX_COMMENT
 from review.rules import DraftState
 
-VersionNumber = Annotated[int, Field(ge=1, le=2**31 - 1, examples=[1])]
+VersionNumber = Annotated[int, Field(ge=1, le=MAX_VERSION, examples=[1])]
 Comment = Annotated[str, Field(max_length=MAX_COMMENT), AfterValidator(prose)]
 
 
@@ -138,6 +138,15 @@ class EditDraftBody(ArticleEdit, EditedVersion):
     """The reason, stored with the version."""
 
 
+class KeepSentenceBody(EditedVersion):
+    """Puts a sentence that the checks cut back, in the name of the caller."""
+
+    number: Annotated[int, Field(ge=1, le=MAX_VERSION, examples=[1])]
+    """The sentence, as `cuts` of `GET /v1/drafts/{content_id}` number them."""
+    comment: Comment = ""
+    """The reason, stored with the version."""
+
+
 class DraftDecisionView(View):
     decision: DraftDecisionKind
     version: int
@@ -178,6 +187,12 @@ class DraftView(View):
     """The scheduled publication; it may not be of the newest version."""
     decision: DraftDecisionView | None
     """The latest decision other than an edit."""
+
+
+class DraftDetails(DraftView):
+    cuts: tuple[CutSentenceView, ...]
+    """What its model wrote and the checks cut from the newest version, in order, with those that an editor keeps. Empty for a
+    digest."""
 
 
 class DraftList(View):

@@ -12,6 +12,7 @@ from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit, page_of
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
+from orchestrator.article_workflow import cut_sentence_views, find_evidence
 from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import BrandLimits
 from orchestrator.review import deciding, deletion, store
@@ -22,9 +23,11 @@ from orchestrator.review.models import (
     DeleteArticleBody,
     DeletedArticleView,
     DraftDecisionView,
+    DraftDetails,
     DraftList,
     DraftView,
     EditDraftBody,
+    KeepSentenceBody,
     RejectDraftBody,
     ReturnDraftBody,
     ReviewMarkView,
@@ -51,7 +54,13 @@ After = Annotated[UUID | None, Query(description="`next` of the page before.")]
 
 def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
     routes = APIRouter()
-    add_routes(routes, version_routes(database), _looking(database, limits), _deciding(database, limits))
+    add_routes(
+        routes,
+        version_routes(database),
+        _looking(database, limits),
+        _deciding(database, limits),
+        _editing(database, limits),
+    )
     return routes
 
 
@@ -95,9 +104,13 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         return _page(found, limit)
 
     @routes.get("/drafts/{content_id}", summary="Read a draft", responses=_FOUND)
-    async def get_draft(caller: MayRead, content_id: UUID) -> DraftView:
-        """One article under review, or one that never waited."""
-        return DraftView.from_row(await deciding.get_draft(database, content_id, caller.brands))
+    async def get_draft(caller: MayRead, content_id: UUID) -> DraftDetails:
+        """One article under review, or one that never waited, with the sentences that the checks cut from it."""
+        draft = await deciding.get_draft(database, content_id, caller.brands)
+        async with database.connection() as connection:
+            found = await find_evidence(connection, content_id, draft.version)
+        cuts = cut_sentence_views(found.evidence) if found else ()
+        return DraftDetails(**DraftView.from_row(draft).model_dump(), cuts=cuts)
 
     @routes.get(
         "/drafts/{content_id}/decisions",
@@ -176,9 +189,24 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
             await deletion.delete(database, content_id, caller, limits, reason=request.reason)
         )
 
+    return routes
+
+
+def _editing(database: Database, limits: BrandLimits) -> APIRouter:
+    routes = router("/drafts/{content_id}", tags=["drafts"])
+
     @routes.post("/edit", summary="Edit an article", responses=_DECIDED)
     async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> DraftView:
         """Stores a new version, measures it, and lets it wait for approval. A repeated request stores nothing."""
         return DraftView.from_row(await deciding.edit(database, content_id, caller, limits, request))
+
+    @routes.post("/keep", summary="Keep a sentence that was cut", responses=_DECIDED)
+    async def keep_cut_sentence(caller: MayReview, content_id: UUID, request: KeepSentenceBody) -> DraftView:
+        """Stores a new version that has the sentence at its place, in the name of the caller, as an edit does.
+
+        It is not checked, and has no citation: the page's note says that it stands in an editor's name. A repeated request stores
+        nothing.
+        """
+        return DraftView.from_row(await deciding.keep_sentence(database, content_id, caller, limits, request))
 
     return routes

@@ -1,7 +1,7 @@
 """HTTP routes of article versions."""
 
 import asyncio
-from typing import Annotated, Final
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Path, Query, Response
@@ -12,11 +12,9 @@ from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
-from orchestrator.article_workflow import Version, find_content, find_version, versions_of
+from orchestrator.article_workflow import MAX_VERSION, Version, find_content, find_version, versions_of
 from orchestrator.review.differences import difference, document
 from orchestrator.review.models import DifferenceView, VersionList, VersionSummaryView, VersionView
-
-MAX_VERSION: Final = 2**31 - 1
 
 Number = Annotated[int, Path(ge=1, le=MAX_VERSION)]
 NumberAsked = Annotated[int, Query(ge=1, le=MAX_VERSION)]

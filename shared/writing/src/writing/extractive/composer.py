@@ -16,9 +16,10 @@ from documents.sections import ENTRY_LEVEL
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
 from documents.words import stems_of, telling_stems
 from writing.article import MAX_META_DESCRIPTION, Article, ArticleSource, BrandWishes
+from writing.body import escape
 from writing.extractive.languages import is_foreign
 from writing.extractive.links import resolver
-from writing.extractive.markdown import MarkdownWriter, escape
+from writing.extractive.markdown import MarkdownWriter
 from writing.extractive.passages import with_section
 from writing.extractive.quotations import quote_sources
 from writing.extractive.references import is_dependent

@@ -6,19 +6,13 @@ from typing import Final
 from urllib.parse import quote
 
 from documents.blocks import Block, Definitions, ItemList, Label, Listing, Note, Paragraph, Table
+from writing.body import escape, escape_beginning
 
 Resolve = Callable[[str], str | None]
 """Returns the address of a link's target; None if it has none on the web."""
 
-_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>&~|{}#$!^])")
-_BLOCK_START: Final = re.compile(r"^(\d+)([.)])|^([-+=:])")
 _FENCE: Final = re.compile(r"`{3,}")
 _ADDRESS_KEPT: Final = ":/?#@!$&'*+,;=%-._~"
-
-
-def escape(text: str) -> str:
-    """Returns Markdown that renders as exactly `text`."""
-    return _SPECIAL.sub(r"\\\1", text)
 
 
 class MarkdownWriter:
@@ -35,7 +29,7 @@ class MarkdownWriter:
                 case Paragraph():
                     yield self._line(block) + self._mark
                 case Label(text):
-                    yield _begin(escape(text)) + self._mark
+                    yield escape_beginning(escape(text)) + self._mark
                 case Listing(lines):
                     yield fenced(lines)
                 case Table():
@@ -80,7 +74,7 @@ class MarkdownWriter:
         return "\n".join(f"> {line}".rstrip() for line in "\n\n".join(parts).split("\n"))
 
     def _line(self, paragraph: Paragraph) -> str:
-        return _begin(self._inline(paragraph))
+        return escape_beginning(self._inline(paragraph))
 
     def _inline(self, paragraph: Paragraph) -> str:
         text, at, parts = paragraph.text, 0, []
@@ -102,11 +96,6 @@ def _joined(parts: Sequence[str]) -> str:
     for part in parts[1:]:
         text += ("\n" if part.startswith(("- ", "1. ")) else "\n\n") + part
     return text
-
-
-def _begin(escaped: str) -> str:
-    """Escapes what would begin another block."""
-    return _BLOCK_START.sub(lambda match: f"{match[1]}\\{match[2]}" if match[1] else f"\\{match[3]}", escaped)
 
 
 def fenced(lines: Sequence[str]) -> str:

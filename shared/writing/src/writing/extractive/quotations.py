@@ -9,9 +9,10 @@ from documents.blocks import Paragraph
 from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import is_definition, stems_of, telling_stems
 from writing.article import Article, ArticleSource
+from writing.body import escape
 from writing.extractive.languages import is_foreign
 from writing.extractive.links import resolver
-from writing.extractive.markdown import MarkdownWriter, escape
+from writing.extractive.markdown import MarkdownWriter
 from writing.extractive.mending import beginning_of
 from writing.extractive.references import is_dependent
 from writing.extractive.sentences import spans

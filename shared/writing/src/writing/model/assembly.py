@@ -16,6 +16,7 @@ from writing.article import (
     ArticleSource,
     ModelDraftCounts,
 )
+from writing.body import escape
 from writing.extractive.markdown import fenced
 from writing.model.answers import Front
 from writing.model.claims.checking import check
@@ -28,7 +29,6 @@ from writing.model.section_passages import Exhibit
 MAX_SLUG: Final = 80
 MAX_KEY_POINTS: Final = 5
 MAX_KEY_POINT: Final = 240
-_SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,14 @@ class AssembledSection:
 
 def sentences_in(sections: Sequence[AssembledSection]) -> tuple[str, ...]:
     return tuple(kept.text for section in sections for kept in section.claims)
+
+
+def shown_headings(sections: Sequence[AssembledSection]) -> list[str]:
+    """Returns the heading that readers see over each section; empty for the opening."""
+    shown = [""]
+    for each in sections:
+        shown.append(each.heading or shown[-1])
+    return shown[1:]
 
 
 def whole_words(text: str, limit: int) -> str:
@@ -144,7 +152,7 @@ def _says(kept: Sequence[str], text: str) -> bool:
 
 
 def _markdown(section: AssembledSection) -> str:
-    blocks = [f"## {_escaped(section.heading)}"] if section.heading else []
+    blocks = [f"## {escape(section.heading)}"] if section.heading else []
     for paragraph in section.paragraphs:
         blocks.append(" ".join(map(_sentence, paragraph.sentences)))
         if paragraph.exhibit:
@@ -153,19 +161,15 @@ def _markdown(section: AssembledSection) -> str:
 
 
 def _sentence(kept: SupportedSentence) -> str:
-    return " ".join((_escaped(kept.text), *(f"[{n}]" for n in kept.sources)))
+    return " ".join((escape(kept.text), *(f"[{n}]" for n in kept.sources)))
 
 
 def _exhibit(exhibit: Exhibit) -> str:
     if exhibit.lines:
         return fenced(exhibit.lines)
-    rows = [tuple(_escaped(" ".join(cell.split())) for cell in row) for row in exhibit.rows]
+    rows = [tuple(escape(" ".join(cell.split())) for cell in row) for row in exhibit.rows]
     if exhibit.head:
-        head = tuple(map(_escaped, exhibit.head))
+        head = tuple(map(escape, exhibit.head))
         return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
     marks = (f"{number}." if exhibit.ordered else "-" for number in count(1))
     return "\n".join(f"{mark} {text} [{exhibit.n}]" for mark, (text,) in zip(marks, rows, strict=False))
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)

@@ -273,7 +273,7 @@ def _may_be_printed(exhibit: Exhibit) -> bool:
 
 def _unclean(text: str, forbidden: Sequence[str]) -> str | None:
     if _ADDRESS.search(text) or _MARKUP.search(text):
-        return "it has a web address or markup, which is not yours to write"
+        return "it has a web address or markup, which the text of an article has none of"
     if form := find_instruction(text):
         return f"it passes on an instruction ({form})"
     if not _ENDS.search(text) or _BREAKS_OFF.search(text):

@@ -3,14 +3,14 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Final
 
-from writing.article import CutSentence
+from writing.article import CutPlace, CutSentence
 from writing.model import prompts
 from writing.model.answers import DraftSentence, PlannedSection, SectionDraft
-from writing.model.assembly import AssembledParagraph, AssembledSection
+from writing.model.assembly import AssembledParagraph, AssembledSection, shown_headings
 from writing.model.chat import Message
 from writing.model.claims.comparison import Evidence
 from writing.model.claims.wording import normal, sentences_of
@@ -254,33 +254,45 @@ class SectionWriter:
         offered: _OfferedMaterial,
         before: Sequence[AssembledSection],
     ) -> SectionOutcome:
-        sorting = _Sorting(
-            name, heading or "", [kept.text for section in before for kept in section.sentences]
-        )
+        said = [kept.text for section in before for kept in section.sentences]
+        previous = said[-1] if said else ""
+        sorting = _Sorting(name, said)
         paragraphs = tuple(filter(None, map(sorting.paragraph, judged)))
         kept = [each for paragraph in paragraphs for each in paragraph.sentences if each.sources]
         lost = sum(sorting.verdicts[reason] for reason in RejectionReason)
         if not kept or len(kept) < KEPT_SHARE * (len(kept) + lost):
+            cuts = (
+                each if isinstance(each, CutSentence) else _abandoned(each)
+                for each in sorting.sentences
+                if isinstance(each, CutSentence) or each.sources
+            )
             return SectionOutcome(
                 None,
                 (*sorting.losses, f"{name} lost too many of its sentences"),
                 sorting.verdicts,
-                (*sorting.cuts, *(_abandoned(each, heading or "") for each in kept)),
+                tuple(
+                    replace(each, heading=heading or "", after=previous, place=CutPlace.ALONE)
+                    for each in cuts
+                ),
             )
         if heading is not None:
-            said = [*(each.text for each in kept), *offered.titles]
-            carried = confirmed or is_carried(heading, said, self._plan.keyword)
+            carrying = [*(each.text for each in kept), *offered.titles]
+            carried = confirmed or is_carried(heading, carrying, self._plan.keyword)
             heading = choose_heading(
                 heading if carried else None,
                 self._titles_of(kept),
                 keyword=self._plan.keyword,
                 taken=[section.heading for section in before if section.heading],
             )
+        section = AssembledSection(heading, paragraphs)
+        shown = shown_headings([*before, section])[-1]
         return SectionOutcome(
-            AssembledSection(heading, paragraphs),
+            section,
             tuple(sorting.losses),
             sorting.verdicts,
-            tuple(sorting.cuts),
+            tuple(
+                replace(each, heading=shown) for each in sorting.sentences if isinstance(each, CutSentence)
+            ),
         )
 
     def _titles_of(self, kept: Sequence[SupportedSentence]) -> list[str]:
@@ -298,51 +310,65 @@ class _JudgedParagraph:
 class _Sorting:
     """Sorts the sentences of a section into kept ones and cuts, and counts them."""
 
-    def __init__(self, name: str, heading: str, said: list[str]) -> None:
+    def __init__(self, name: str, said: list[str]) -> None:
+        """`said` are the sentences of the sections before; the kept ones are added to them."""
         self._name = name
-        self._heading = heading
         self._said = said
+        self._before = said[-1] if said else ""
         self.verdicts: Counter[str] = Counter()
         self.losses: list[str] = []
-        self.cuts: list[CutSentence] = []
+        self.sentences: list[SupportedSentence | CutSentence] = []
+        """In order; the section of cuts is still open."""
 
     def paragraph(self, judged: _JudgedParagraph) -> AssembledParagraph | None:
         """Returns what stands of a paragraph; None if nothing of it says anything.
 
         A sentence that only leads over does not end it: paragraphs end in a citation.
         """
-        stands = [each for each in judged.sentences if self._stands(each)]
-        kept = [each for each in stands if isinstance(each, SupportedSentence)]
+        found = [self._sort(each) for each in judged.sentences]
+        kept = [each for each in found if isinstance(each, SupportedSentence)]
         while kept and not kept[-1].sources:
             kept.pop()
+        self.sentences += self._placed(found, kept)
         if not kept:
             return None
+        self._before = kept[-1].text
         sources = {n for each in kept for n in each.sources}
         exhibit = judged.exhibit if judged.exhibit and judged.exhibit.n in sources else None
         return AssembledParagraph(tuple(kept), exhibit)
 
-    def _stands(self, sentence: Verdict) -> bool:
+    def _placed(
+        self, found: Sequence[SupportedSentence | CutSentence], kept: Sequence[SupportedSentence]
+    ) -> Iterator[SupportedSentence | CutSentence]:
+        """Returns the sentences of a paragraph, of which these are kept, with the places of the cuts."""
+        behind = ""
+        for each in found:
+            if not isinstance(each, CutSentence):
+                behind = each.text if each in kept else behind
+                yield each
+            elif behind:
+                yield replace(each, after=behind, place=CutPlace.BEHIND)
+            else:
+                yield replace(each, after=self._before, place=CutPlace.OPENS if kept else CutPlace.ALONE)
+
+    def _sort(self, sentence: Verdict) -> SupportedSentence | CutSentence:
         if isinstance(sentence, RejectedSentence):
-            self._lose(sentence, sentence.reason, problem_of(sentence), sentence.loss or sentence.problem)
-            return False
-        if any(alike(sentence.text, other) >= REPEATED for other in self._said):
-            again = "it says again what was said before"
-            self._lose(
-                RejectedSentence(sentence.text, sentence.passages, again), REPEATED_BEFORE, again, again
+            return self._cut(
+                sentence, sentence.reason, problem_of(sentence), sentence.loss or sentence.problem
             )
-            return False
+        for other in self._said:
+            if alike(sentence.text, other) >= REPEATED:
+                again = "it says again what was said before"
+                rejected = RejectedSentence(sentence.text, sentence.passages, again)
+                return self._cut(rejected, REPEATED_BEFORE, f"{again}: “{other}”", again)
         self.verdicts[verdict_of(sentence)] += 1
         self._said.append(sentence.text)
-        return True
+        return sentence
 
-    def _lose(self, sentence: RejectedSentence, reason: str, problem: str, loss: str) -> None:
+    def _cut(self, sentence: RejectedSentence, reason: str, problem: str, loss: str) -> CutSentence:
         self.verdicts[reason] += 1
         self.losses.append(f"{self._name}: {loss}")
-        self.cuts.append(
-            CutSentence(
-                sentence.text, self._heading, sentence.passages, str(reason), problem, sentence.nearest
-            )
-        )
+        return CutSentence(sentence.text, "", sentence.passages, str(reason), problem, sentence.nearest)
 
 
 def verdict_of(sentence: SupportedSentence) -> str:
@@ -352,6 +378,6 @@ def verdict_of(sentence: SupportedSentence) -> str:
     return CONFIRMED if sentence.confirmed else HELD
 
 
-def _abandoned(sentence: SupportedSentence, heading: str) -> CutSentence:
+def _abandoned(sentence: SupportedSentence) -> CutSentence:
     why = "it holds, but too few of the other sentences of its section do"
-    return CutSentence(sentence.text, heading, sentence.passages, ABANDONED, why, "")
+    return CutSentence(sentence.text, "", sentence.passages, ABANDONED, why, "")

@@ -24,7 +24,7 @@ from writing.context import WritingContext
 from writing.evidence import RULES
 from writing.model import prompts
 from writing.model.answers import Front
-from writing.model.assembly import AssembledSection, assemble, sentences_in
+from writing.model.assembly import AssembledSection, assemble, sentences_in, shown_headings
 from writing.model.chat import ChatModel, Message
 from writing.model.claims.wording import normal
 from writing.model.drafting import SupportedSentence, WritingMaterial
@@ -262,13 +262,13 @@ def _evidence(
     kept = tuple(
         KeptSentence(
             each.text,
-            section.heading or "",
+            heading,
             each.sources,
             each.passages,
             verdict_of(each),
             judge if each.confirmed else RULES,
         )
-        for section in sections
+        for heading, section in zip(shown_headings(sections), sections, strict=True)
         for each in section.sentences
     )
     cited = [*(each.passages for each in kept), *(each.passages for each in cuts)]
