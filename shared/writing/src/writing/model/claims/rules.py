@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from writing.model.claims import numbers, qualifiers, roles
+from writing.model.claims import extracts, numbers, qualifiers, roles
 from writing.model.claims.comparison import Comparison
 from writing.model.claims.wording import UNIT_KEYS, normal, tokens_of
 
@@ -25,6 +25,8 @@ RULES: Final[Mapping[str, Rule]] = {
     each.__name__: each
     for each in (
         unknown_numbers,
+        extracts.own_word,
+        extracts.left_out_words,
         numbers.number_problems,
         numbers.swapped_numbers,
         numbers.half_ranges,

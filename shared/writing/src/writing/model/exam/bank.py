@@ -14,7 +14,18 @@ from writing.model.claims.comparison import Evidence
 from writing.model.judge.question import Claim, Finding, Quote, Reading
 
 Half: TypeAlias = Literal["development", "blind"]
-SUBJECTS: Final = ("medicine", "history", "cooking", "company", "law", "manuals", "sport", "nature")
+SUBJECTS: Final = (
+    "medicine",
+    "history",
+    "cooking",
+    "company",
+    "law",
+    "manuals",
+    "sport",
+    "nature",
+    "technology",
+    "countries",
+)
 TRUE: Final = "true"
 """The kind of a sentence that is no lie."""
 
