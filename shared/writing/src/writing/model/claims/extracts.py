@@ -18,10 +18,10 @@ LONGEST_NAME: Final = 3
 """The most words in a row that only name what another piece is about."""
 A_WORD: Final = 2
 """The words of a piece that one word of the sentence's own may stand for."""
-_JOINS: Final = frozenset("and or but yet nor while whereas which who whose because so that although though".split())  # noqa: SIM905
+_JOINS: Final = frozenset("and but yet nor while whereas which who whose because so although though".split())  # noqa: SIM905
 _LIMITS: Final = frozenset("if unless except provided when where whenever once until before after as according or".split())  # noqa: SIM905
-_BEGINS: Final = _JOINS | _LIMITS - {"as", "before", "after", "according"}
-_HELD: Final = _LIMITS | PREPOSITIONS | {"who", "which", "that"}
+_BEGINS: Final = _JOINS | _LIMITS - {"as", "before", "after", "according", "or"}
+_HELD: Final = _LIMITS | PREPOSITIONS | {"who", "which"}
 
 
 @dataclass(frozen=True)
@@ -132,13 +132,20 @@ def _left_out(pieces: Sequence[Piece], keys: set[str], these: Comparison) -> Ite
         if not lacks:
             continue
         has = [place for place, each in enumerate(piece.told) if each.key in keys and each.kind in SAYING]
-        if piece in main or (has and not _only_names(has)):
+        or_else = [each for each in pieces[at + 1 : at + 2] if plain_word(each.tokens[0]) == "or"]
+        if piece in main or (has and not _only_names(has)) or any(each in main for each in or_else):
             yield from lacks
         elif not has and piece.is_held:
-            before = pieces[at - 1] if at and not pieces[at - 1].ends_at_mark else None
-            beside = before or (pieces[at + 1] if at + 1 < len(pieces) and not piece.ends_at_mark else None)
-            if beside in main:
+            if any(each in main for each in _beside(pieces, at)):
                 yield " ".join(each.text for each in piece.tokens)
+
+
+def _beside(pieces: Sequence[Piece], at: int) -> Sequence[Piece]:
+    """Returns the piece before this one; if it begins a statement, the rest of that."""
+    if at and not pieces[at - 1].ends_at_mark:
+        return pieces[at - 1 : at]
+    end = next((place for place in range(at, len(pieces)) if pieces[place].ends_at_mark), len(pieces))
+    return pieces[at + 1 : end + 1]
 
 
 def _only_names(places: Sequence[int]) -> bool:

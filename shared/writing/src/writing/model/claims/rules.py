@@ -24,24 +24,16 @@ def unknown_numbers(these: Comparison) -> Iterator[str]:
 RULES: Final[Mapping[str, Rule]] = {
     each.__name__: each
     for each in (
-        unknown_numbers,
         extracts.own_word,
         extracts.left_out_words,
         numbers.number_problems,
-        numbers.swapped_numbers,
-        numbers.half_ranges,
         numbers.bound_problems,
         numbers.change_problems,
-        roles.unknown_names,
-        roles.split_names,
         roles.hung_names,
         roles.other_subjects,
-        roles.swapped_names,
-        roles.dropped_phrases,
         qualifiers.unsaid_words,
         qualifiers.left_out_limits,
         qualifiers.added_limits,
-        qualifiers.dropped_fractions,
         qualifiers.negations,
         qualifiers.conditions,
         qualifiers.tenses,
@@ -49,8 +41,7 @@ RULES: Final[Mapping[str, Rule]] = {
         qualifiers.ranks,
         qualifiers.causes,
         qualifiers.frames,
-        qualifiers.dropped_helpers,
-        qualifiers.comparisons,
+        roles.exchanged_sides,
     )
 }
 
