@@ -7,6 +7,7 @@ piece that it draws on: a condition, a hedge, an attribution or a restriction ca
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import dropwhile, islice, takewhile
 from typing import Final
 
 from writing.model.claims.clauses import SAYING, meaningful_keys, plain_word
@@ -86,31 +87,23 @@ def own_words(these: Comparison) -> list[Token]:
 
 
 def own_word(these: Comparison) -> Iterator[str]:
-    """The only word of its own, which is added to the passage's words, or stands where the passage has another one."""
+    """The only word of its own in a sentence that has the order of its passage: one that is added or exchanged."""
     own = own_words(these)
-    if len(own) != 1:
+    if len(own) != 1 or not _keeps_order(these, own[0]):
         return
-    if not _left(these):
-        yield f"its passages do not say “{own[0].text}”"
-    theirs = [
-        (before, each, behind)
-        for said in these.support
-        for piece in pieces_of(said.sentence.tokens)
-        for before, each, behind in _in_context(piece)
-        if each.key not in these.claim.keys
-    ]
-    for piece in pieces_of(these.claim.tokens):
-        for before, word, behind in _in_context(piece):
-            for there_before, there, there_behind in theirs:
-                if word in own and (before, behind) == (there_before, there_behind):
-                    yield f"its passage says “{there.text}” there, and not “{word.text}”"
+    left = _left(these)
+    if len(left) < A_WORD:
+        yield f"its passages do not say “{own[0].text}”, but “{' '.join(left)}”"
 
 
-def _in_context(piece: Piece) -> Iterator[tuple[str, Token, str]]:
-    """Yields each word with the words beside it."""
-    keys = ["", *(each.key for each in piece.told), ""]
-    for before, each, behind in zip(keys, piece.told, keys[2:], strict=False):
-        yield before, each, behind
+def _keeps_order(these: Comparison, own: Token) -> bool:
+    """Whether a sentence of the passages has all its other words, in this order."""
+    ours = [each.key for piece in pieces_of(these.claim.tokens) for each in piece.told if each != own]
+    for text in these.texts:
+        rest = iter([each.key for each in text])
+        if all(key in rest for key in ours):
+            return True
+    return False
 
 
 def _left(these: Comparison) -> list[str]:
@@ -128,7 +121,7 @@ def left_out_words(these: Comparison) -> Iterator[str]:
 def _left_out(pieces: Sequence[Piece], keys: set[str], these: Comparison) -> Iterator[str]:
     main = [each for each in pieces if _is_main(each, these)]
     for at, piece in enumerate(pieces):
-        lacks = [each.text for each in piece.told if each.key not in keys]
+        lacks = [each.text for each in piece.told if each.key not in keys and not _describes(piece, each, keys)]
         if not lacks:
             continue
         has = [place for place, each in enumerate(piece.told) if each.key in keys and each.kind in SAYING]
@@ -138,6 +131,13 @@ def _left_out(pieces: Sequence[Piece], keys: set[str], these: Comparison) -> Ite
         elif not has and piece.is_held:
             if any(each in main for each in _beside(pieces, at)):
                 yield " ".join(each.text for each in piece.tokens)
+
+
+def _describes(piece: Piece, token: Token, keys: set[str]) -> bool:
+    """Whether it only describes a name right behind it that the sentence has: “the bakery chain Dorsten”."""
+    behind = takewhile(lambda each: each.kind is WordKind.CONTENT, piece.tokens[piece.tokens.index(token) :])
+    described = dropwhile(lambda each: each.key not in keys, behind)
+    return token.kind is WordKind.CONTENT and any(each.text[0].isupper() for each in islice(described, 1))
 
 
 def _beside(pieces: Sequence[Piece], at: int) -> Sequence[Piece]:

@@ -20,6 +20,7 @@ from writing.model.claims.wording import (
 
 NEAR: Final = 3
 """The most words between two that count as adjacent."""
+LONGEST_STRETCH: Final = 9
 _OPENERS: Final = FRAMES | {"anyone", "everyone", "someone", "besides", "despite", "having", "given"}
 """Words that are capitalised at the beginning of a sentence and are no names."""
 _BE: Final = frozenset("is are was were be been being".split())  # noqa: SIM905
@@ -219,22 +220,34 @@ def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) 
     return bool(heads & (there.before if same_voice else there.after))
 
 
-def exchanged_sides(these: Comparison) -> Iterator[str]:
-    """What stands before and behind “than”, “as” or “of”, exchanged."""
-    theirs = [each for text in these.texts for each in _sides(text)]
-    for word, before, after in _sides(these.claim.tokens):
-        for there, there_before, there_after in theirs:
-            crossed = (before - after) & (there_after - there_before), (after - before) & (there_before - there_after)
-            if word == there and all(crossed):
-                yield "its passage compares them the other way round"
+def turned_round(these: Comparison) -> Iterator[str]:
+    """Two words in each other's place, with the same words between: “Ann taught Ben” for “Ben taught Ann”."""
+    theirs = {each for text in these.texts for each in _stretches(text)}
+    for first, between, last, by in _stretches(these.claim.tokens):
+        if first != last and (last, between, first, by) in theirs and (first, between, last, by) not in theirs:
+            yield f"its passage has “{last}” and “{first}” the other way round"
 
 
-def _sides(tokens: Sequence[Token]) -> Iterator[tuple[str, frozenset[str], frozenset[str]]]:
-    """Yields “than” and “as” with the words of the statement before and behind it."""
+def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], str, bool]]:
+    """Yields pairs of names, numbers or words with the words between them, and whether “by” is there.
+
+    Words of one name count as one, and numbers may stand side by side.
+    """
+    told: list[tuple[str, int, bool]] = []
     for at, token in enumerate(tokens):
-        word = plain_word(token)
-        if word in {"than", "as"} and plain_word(tokens[at - 1]) != "than":
-            before, after = (
-                frozenset(each.key for each in part if each.kind in SAYING) for part in (tokens[:at], tokens[at + 1 :])
-            )
-            yield word, before, after
+        if token.kind not in SAYING and token.kind is not WordKind.STRICT:
+            continue
+        named = is_name(tokens, at)
+        if named and told and told[-1][2] and told[-1][1] == at - 1:
+            told[-1] = (f"{told[-1][0]} {token.key}", at, True)
+        else:
+            told.append((token.key, at, named))
+    for begin, (first, place, _) in enumerate(told):
+        for end in range(begin + 1, min(len(told), begin + LONGEST_STRETCH)):
+            last, to, _ = told[end]
+            between = tuple(key for key, _, _ in told[begin + 1 : end])
+            numbers = tokens[place].kind is tokens[to].kind is WordKind.NUMBER
+            if between or numbers:
+                yield first, between, last, any(plain_word(each) == "by" for each in tokens[place:to])
+
+

@@ -41,7 +41,7 @@ RULES: Final[Mapping[str, Rule]] = {
         qualifiers.ranks,
         qualifiers.causes,
         qualifiers.frames,
-        roles.exchanged_sides,
+        roles.turned_round,
     )
 }
 
