@@ -5,41 +5,25 @@ from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Final
 
-from writing.model.claims.clauses import SAYING, plain_word
 from writing.model.claims.comparison import Comparison
-from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, stem
+from writing.model.claims.pieces import plain_word
+from writing.model.claims.vocabulary import by_word, pairs, words
+from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, content_key, stem
 
 AROUND: Final = 4
 """The words on either side of a number that identify its thing."""
 NEAR: Final = 3
 """The most words between two that count as adjacent."""
-_ORDINALS: Final = frozenset("first second third fourth fifth sixth seventh eighth ninth".split())  # noqa: SIM905
+_ORDINALS: Final = words("numbers", "ordinals")
 _CURRENCIES: Final = frozenset("$€£")
-_POWERS: Final = frozenset({stem("cubic"), stem("square"), stem("percentage")})
+_POWERS: Final = frozenset(map(stem, words("numbers", "powers")))
 _RANGES: Final = frozenset({"to", "or"})
-_FRACTIONS: Final = frozenset({"half", "third", "quarter", "fifth", "tenth"})
-_BOUNDS: Final = {
-    word: line.split()[0]
-    for line in (
-        "about approximately roughly around nearly almost some",
-        "least minimum",
-        "most maximum",
-        "over more above exceed exceeds exceeded exceeding passed",
-        "under less fewer below",
-        "per",
-    )
-    for word in line.split()
-}
-_PHRASES: Final = {
-    ("up", "to"): "most", ("many", "as"): "most",
-    ("or", "more"): "least", ("or", "longer"): "least", ("or", "older"): "least", ("or", "later"): "least",
-    ("or", "less"): "most", ("or", "fewer"): "most",
-}  # fmt: skip
+_FRACTIONS: Final = words("numbers", "fractions")
+_BOUNDS: Final = by_word("bounds")
+_PHRASES: Final = pairs("bounding_pairs")
 _CHANGES: Final = frozenset({"by", "to", "from"})
-_TIMES: Final = frozenset({"second", "minute", "hour", "day", "week", "month", "year"})
-_MOVES: Final = frozenset(
-    map(stem, "rise fall grow climb drop increase decrease decline shrink sink lose gain up down".split())  # noqa: SIM905
-)
+_TIMES: Final = words("numbers", "times")
+_MOVES: Final = frozenset(map(content_key, words("numbers", "moves"))) | {"up", "down"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,42 +116,6 @@ def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequen
     return any((thing and thing[0] in each.things) or (before and each.before == before) for each in others)
 
 
-def swapped_numbers(these: Comparison) -> Iterator[str]:
-    """Numbers that changed places: “10 to 5”."""
-    theirs = {pair for text in these.texts for pair in _number_pairs(text)}
-    for one, other in _number_pairs(these.claim.tokens):
-        if (other, one) in theirs and (one, other) not in theirs:
-            yield f"its passage says {other} and {one}, and not {one} and {other}"
-
-
-def _number_pairs(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Yields pairs of neighbouring numbers, with at most a unit and a little word between them."""
-    numbers = [at for at, token in enumerate(tokens) if token.kind is WordKind.NUMBER]
-    for one, other in pairwise(numbers):
-        between = tokens[one + 1 : other]
-        if len(between) <= NEAR and all(
-            each.kind is not WordKind.CONTENT or each.key in UNIT_KEYS for each in between
-        ):
-            yield tokens[one].key, tokens[other].key
-
-
-def half_ranges(these: Comparison) -> Iterator[str]:
-    """One end alone of “between October 2021 and January 2022”, “from 40 in 2018 to 310 in 2019”."""
-    for text in these.texts:
-        for begin, token in enumerate(text):
-            ends = {"between": "and", "from": "to"}.get(plain_word(token))
-            middle = next(
-                (at for at in range(begin + 2, min(begin + 6, len(text))) if text[at].text == ends), 0
-            )
-            one, other = (
-                {each.key for each in part if each.kind is WordKind.NUMBER}
-                for part in (text[begin + 1 : middle], text[middle + 1 : middle + 4])
-            )
-            ours = these.claim.keys
-            if middle and one and other and bool(one & ours) != bool(other & ours):
-                yield f"its passage says “{' '.join(each.text for each in text[begin : middle + 4])}”"
-
-
 def bound_problems(these: Comparison) -> Iterator[str]:
     """A number's limit, “about”, “at least”, “per litre”, left out or added; “about” may be added."""
     ours = these.claim.tokens
@@ -246,13 +194,3 @@ def _begins_range(tokens: Sequence[Token], at: int) -> bool:
     return [plain_word(each) for each in tokens[to : to + 1]] == ["to"] and [
         each.kind for each in tokens[to + 1 : to + 2]
     ] == [WordKind.NUMBER]
-
-
-def is_number(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the word is a number, and not the “one” of “a coarser one”."""
-    token = tokens[at]
-    if token.text.casefold() != "one":
-        return token.kind is WordKind.NUMBER
-    follows = tokens[at + 1 : at + 2]
-    described = at > 0 and tokens[at - 1].kind is WordKind.CONTENT
-    return not described and bool(follows) and follows[0].kind in SAYING

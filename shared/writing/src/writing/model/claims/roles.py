@@ -4,13 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from writing.model.claims.clauses import CONDITIONS, SAYING, plain_word
 from writing.model.claims.comparison import Comparison, Statement
-from writing.model.claims.word_lists import NOT, RELATIONS
+from writing.model.claims.pieces import CONDITIONS, SAYING, plain_word
+from writing.model.claims.qualifiers import FRAME_KEYS, NOT
 from writing.model.claims.wording import (
     ARTICLES,
     CLAUSES,
-    FRAMES,
     PREPOSITIONS,
     UNIT_KEYS,
     Token,
@@ -18,10 +17,9 @@ from writing.model.claims.wording import (
     is_past,
 )
 
-NEAR: Final = 3
-"""The most words between two that count as adjacent."""
 LONGEST_STRETCH: Final = 9
-_OPENERS: Final = FRAMES | {"anyone", "everyone", "someone", "besides", "despite", "having", "given"}
+"""The most words from one to another that may have changed places with it."""
+_OPENERS: Final = CONDITIONS | {"anyone", "everyone", "someone", "besides", "despite", "having", "given"}
 """Words that are capitalised at the beginning of a sentence and are no names."""
 _BE: Final = frozenset("is are was were be been being".split())  # noqa: SIM905
 _AUXILIARIES: Final = _BE | frozenset(
@@ -34,7 +32,6 @@ _ENDS_SUBJECT: Final = (
     | {"that", "and", "or", "when", "where", "than", "since", "until", "before", "after"}
 )
 _RELATIVES: Final = frozenset({"who", "which", "that"})
-_ROLES: Final = frozenset({"of", "by", "from", "under", "to", "against"})
 
 
 def is_name(tokens: Sequence[Token], at: int) -> bool:
@@ -43,7 +40,7 @@ def is_name(tokens: Sequence[Token], at: int) -> bool:
     The first word is one if another capitalised word or a verb follows: “Kowalski built”, but not “Growth of sales”.
     """
     token = tokens[at]
-    if token.kind is not WordKind.CONTENT or token.text.casefold() in _OPENERS:
+    if token.kind is not WordKind.CONTENT or (not at and (token.text.casefold() in _OPENERS or token.key in FRAME_KEYS)):
         return False
     if any(char.isupper() or char.isdigit() or char == "_" for char in token.text[1:]):
         return True
@@ -55,47 +52,6 @@ def is_name(tokens: Sequence[Token], at: int) -> bool:
     return follows[:1].isupper() or (
         (follows.casefold() in _AUXILIARIES or is_past(follows)) and not token.text.endswith(("s", "ing"))
     )
-
-
-def owns(token: Token) -> bool:
-    return token.text.endswith(("'s", "’s"))  # noqa: RUF001
-
-
-def hung_names(these: Comparison) -> Iterator[str]:
-    """Names behind “under”, “by”, “of”, “from” or “to” that the passages do not have behind it."""
-    theirs: dict[str, set[str | None]] = {}
-    others: dict[str | None, set[str]] = {}
-    for text in these.texts:
-        for key, word, _ in _hung(text):
-            theirs.setdefault(key, set()).add(word)
-            others.setdefault(word, set()).add(key)
-    for key, word, at in _hung(these.claim.tokens):
-        there = theirs.get(key, set())
-        if word not in _ROLES or not there or word in there or (word == "by" and None in there):
-            continue
-        related = any(each.key in RELATIONS for each in these.claim.tokens[max(0, at - NEAR) : at])
-        if others.get(word, set()) - {key} or related:
-            yield f"its passage does not say “{word} {these.claim.tokens[at].text}”: keep to who does what to whom"
-
-
-def _hung(tokens: Sequence[Token]) -> Iterator[tuple[str, str | None, int]]:
-    """Yields each name, the preposition before it, and its place."""
-    for at, token in enumerate(tokens):
-        if is_name(tokens, at):
-            yield token.key, "of" if owns(token) else _hangs_on(tokens, at), at
-
-
-def _hangs_on(tokens: Sequence[Token], at: int) -> str | None:
-    """Returns the preposition before a name, across its other words, an article and one noun: “of the teacher Ann Lee”."""
-    before = at - 1
-    while before >= 0 and tokens[before].text[0].isupper() and tokens[before].kind is WordKind.CONTENT:
-        before -= 1
-    if before > 0 and tokens[before].kind is WordKind.CONTENT and plain_word(tokens[before - 1]) in ARTICLES:
-        before -= 1
-    while before >= 0 and plain_word(tokens[before]) in ARTICLES:
-        before -= 1
-    word = plain_word(tokens[before]) if before >= 0 else ""
-    return word if word in PREPOSITIONS else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,8 +184,8 @@ def turned_round(these: Comparison) -> Iterator[str]:
             yield f"its passage has “{last}” and “{first}” the other way round"
 
 
-def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], str, bool]]:
-    """Yields pairs of names, numbers or words with the words between them, and whether “by” is there.
+def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], str, frozenset[str]]]:
+    """Yields pairs of names, numbers or words with the words between them, and whether “by” or a comma is there.
 
     Words of one name count as one, and numbers may stand side by side.
     """
@@ -248,6 +204,6 @@ def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], 
             between = tuple(key for key, _, _ in told[begin + 1 : end])
             numbers = tokens[place].kind is tokens[to].kind is WordKind.NUMBER
             if between or numbers:
-                yield first, between, last, any(plain_word(each) == "by" for each in tokens[place:to])
+                yield first, between, last, frozenset({"by", ","}.intersection(map(plain_word, tokens[place:to])))
 
 
