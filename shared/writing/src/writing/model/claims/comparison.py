@@ -92,7 +92,11 @@ class Comparison:
         for own in self.pieces:
             shared = [(_shared(each, own.keys - topic), _shared(each, own.keys)) for each in theirs]
             most = max(shared, default=None)
-            near = (each for each, count in zip(theirs, shared, strict=True) if count == most and count[1][0])
+            near = (
+                each
+                for each, count in zip(theirs, shared, strict=True)
+                if count == most and count[len(self.pieces) == 1][0]
+            )
             found.append((own, tuple(near)))
         return tuple(found)
 

@@ -64,8 +64,12 @@ def own_words(these: Comparison) -> list[Token]:
 def _keeps_order(these: Comparison, own: Token) -> bool:
     """Whether a sentence of the passages has all its other words, in this order."""
     ours = [each.key for piece in these.pieces for each in piece.told if each != own]
-    theirs = (iter([each.key for each in text]) for text in these.texts)
-    return any(all(key in rest for key in ours) for rest in theirs)
+    for said in these.support:
+        theirs = [each.key for each in said.sentence.tokens]
+        rest = iter(theirs)
+        if all(key in rest for key in ours if key in theirs or key not in said.before | said.topic):
+            return True
+    return False
 
 
 def left_out_words(these: Comparison) -> Iterator[str]:

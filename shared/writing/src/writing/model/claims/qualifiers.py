@@ -25,7 +25,7 @@ _PURPOSES: Final = words("joins", "purposes")
 _RANKS: Final = words("ranks", "words")
 _NO_SUPERLATIVES: Final = words("ranks", "no_superlatives")
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
-_PAST: Final = frozenset({"was", "were", "had"})
+_PAST: Final = frozenset({"was", "were", "had", "then"})
 _HE: Final = frozenset({"he", "him", "his"})
 _BEFORE_BASE: Final = frozenset("to may can could will would did do does might must should not".split())  # noqa: SIM905
 
@@ -67,12 +67,15 @@ def left_out_limits(these: Comparison) -> Iterator[str]:
     own = these.claim.words | {token.key for token in these.claim.tokens}
     for said in these.support:
         for at, piece in enumerate(said.pieces):
-            limits = not piece.keys & these.claim.keys and any(map(these.is_drawn_on, beside(said.pieces, at)))
+            others = frozenset[str]().union(*(each.keys for each in said.pieces if each is not piece))
+            limits = any(map(these.is_drawn_on, beside(said.pieces, at))) and not piece.keys & these.claim.keys & others
             if not limits and not these.is_drawn_on(piece):
                 continue
             for place, token in enumerate(piece.tokens):
                 found = {plain_word(token), token.key}
                 kinds = [each for each in _LIMITS if found & each.words]
+                if token.kind is WordKind.BREAK:
+                    continue
                 if kinds and not any(own & each.same for each in kinds) and _concerns(piece, place, these):
                     yield f"its passage says “{token.text}” there, which must not be left out"
 

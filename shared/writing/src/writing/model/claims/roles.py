@@ -81,7 +81,7 @@ def _verbs(tokens: Sequence[Token]) -> Iterator[_Verb]:
         begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].kind is WordKind.BREAK), 0)
         word = token.text.casefold()
         is_verb = is_past(word) or (word.endswith("s") and not _is_noun(tokens, at, begin))
-        if helped & ARTICLES or not (helped & _AUXILIARIES or is_verb):
+        if not (helped & _AUXILIARIES or (is_verb and not helped & ARTICLES)):
             continue
         if back >= 0 and plain_word(tokens[back]) in _RELATIVES:
             back -= 1
@@ -179,13 +179,14 @@ def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) 
 def turned_round(these: Comparison) -> Iterator[str]:
     """Two words in each other's place, with the same words between: “Ann taught Ben” for “Ben taught Ann”."""
     theirs = {each for text in these.texts for each in _stretches(text)}
-    for first, between, last, by in _stretches(these.claim.tokens):
-        if first != last and (last, between, first, by) in theirs and (first, between, last, by) not in theirs:
+    for first, between, last, joins in _stretches(these.claim.tokens):
+        told = (first, between, last, joins) in theirs
+        if first != last and (last, between, first, joins) in theirs and not told:
             yield f"its passage has “{last}” and “{first}” the other way round"
 
 
 def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], str, frozenset[str]]]:
-    """Yields pairs of names, numbers or words with the words between them, and whether “by” or a comma is there.
+    """Yields pairs of names or of other words with the words between them, and whether “by” or “'s” is there.
 
     Words of one name count as one, and numbers may stand side by side.
     """
@@ -198,12 +199,11 @@ def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], 
             told[-1] = (f"{told[-1][0]} {token.key}", at, True)
         else:
             told.append((token.key, at, named))
-    for begin, (first, place, _) in enumerate(told):
+    for begin, (first, place, named) in enumerate(told):
         for end in range(begin + 1, min(len(told), begin + LONGEST_STRETCH)):
-            last, to, _ = told[end]
+            last, to, last_named = told[end]
             between = tuple(key for key, _, _ in told[begin + 1 : end])
             numbers = tokens[place].kind is tokens[to].kind is WordKind.NUMBER
-            if between or numbers:
-                yield first, between, last, frozenset({"by", ","}.intersection(map(plain_word, tokens[place:to])))
-
-
+            if named == last_named and (between or numbers):
+                texts = (plain_word(each) for each in tokens[place:to])
+                yield first, between, last, frozenset(each[-2:] for each in texts if each == "by" or each.endswith("'s"))
