@@ -30,21 +30,11 @@ _MOVES: Final = frozenset(map(content_key, words("numbers", "moves"))) | {"up", 
 class _Number:
     key: str
     unit: str | None
-    things: tuple[str, ...]
-    """The counted thing: at most two words right behind number and unit."""
-    before: str | None
-    """The word right before it."""
     joined: frozenset[str]
     """Words that make it a different number: “2 million”, “5 to 10”, “21st”."""
-    around: frozenset[str]
 
 
 def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
-    told = [
-        (at, each.key)
-        for at, each in enumerate(tokens)
-        if each.kind is WordKind.CONTENT and each.key not in UNIT_KEYS
-    ]
     for at, token in enumerate(tokens):
         if token.kind is not WordKind.NUMBER:
             continue
@@ -53,17 +43,8 @@ def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
         power = tokens[end].key if end + 1 < len(tokens) and tokens[end].key in _POWERS else ""
         end += bool(power)
         if end < len(tokens) and tokens[end].key in UNIT_KEYS:
-            unit, end = f"{power}{tokens[end].key}", end + 1
-        while end < len(tokens) and (tokens[end].key in UNIT_KEYS or tokens[end].text in {"of", "the", "a"}):
-            end += 1
-        things = tuple(
-            each.key for each in takewhile(lambda each: each.kind is WordKind.CONTENT, tokens[end : end + 2])
-        )
-        last = next((each for each in reversed(tokens[:at]) if each.kind is not WordKind.FREE), None)
-        around = [key for place, key in told if place < at][-AROUND:]
-        around += [key for place, key in told if place > at][:AROUND]
-        before = last.key if last and last.kind is WordKind.CONTENT else None
-        yield _Number(token.key, unit, things, before, joined, frozenset(around))
+            unit = f"{power}{tokens[end].key}"
+        yield _Number(token.key, unit, joined)
 
 
 def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]:
@@ -86,34 +67,15 @@ def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]
 
 
 def number_problems(these: Comparison) -> Iterator[str]:
-    """Numbers that, by their neighbours, have another thing or unit, or are parts of other numbers."""
+    """Numbers that have another unit, or are parts of other numbers."""
     keys = {token.key for token in these.claim.tokens}
     theirs = [number for text in these.texts for number in _numbers(text)]
     for number in _numbers(these.claim.tokens):
         alike = [each for each in theirs if each.key == number.key]
-        if not alike:
-            continue
-        same_unit = any(each.unit == number.unit for each in alike)
-        if not same_unit and (number.unit or all(each.unit for each in alike)):
+        if alike and number.unit and all(each.unit != number.unit for each in alike):
             yield f"the number {number.key} has another unit in its passage"
-        if all(each.joined - keys for each in alike):
+        if alike and all(each.joined - keys for each in alike):
             yield f"the number {number.key} is a part of another one in its passage"
-        elsewhere = number.around and not any(each.around & number.around for each in alike)
-        if elsewhere or _counted_otherwise(number, alike, theirs):
-            yield f"the number {number.key} belongs to something else in its passage"
-    for one, other in (pair for text in these.texts for pair in pairwise(text)):
-        if one.kind is WordKind.NUMBER and one.key not in keys and other.key in _ORDINALS & keys:
-            yield f"its passage says “{one.text} {other.text}”"
-
-
-def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequence[_Number]) -> bool:
-    """Whether the passage gives another number for the same thing."""
-    thing = number.things[:1]
-    if thing and any(thing[0] in each.things for each in alike):
-        return False
-    before = None if any(each.before == number.before for each in alike) else number.before
-    others = [each for each in theirs if each.key != number.key and number.key not in each.joined]
-    return any((thing and thing[0] in each.things) or (before and each.before == before) for each in others)
 
 
 def bound_problems(these: Comparison) -> Iterator[str]:
