@@ -6,8 +6,7 @@ from typing import Final
 
 from writing.model.claims.checking import check
 from writing.model.claims.comparison import Evidence
-from writing.model.claims.pieces import CONDITIONS
-from writing.model.claims.qualifiers import FRAME_KEYS
+from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS
 from writing.model.claims.wording import NEGATIONS, Token, WordKind, normal, tokens_of
 from writing.model.drafting import is_clean
 from writing.model.praise import find_unattributed_praise

@@ -10,8 +10,8 @@ from itertools import dropwhile, islice, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
-from writing.model.claims.pieces import SAYING, Piece, meaningful_keys
-from writing.model.claims.wording import Token, WordKind
+from writing.model.claims.pieces import SAYING, Piece, meaningful_keys, plain_word
+from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind
 
 LONGEST_NAME: Final = 3
 """The most words that only name what another piece is about."""
@@ -24,6 +24,9 @@ PIECE_FLOOR: Final = 0.25
 FEWEST_IN_PIECE: Final = 3
 LONGEST_ADDITION: Final = 3
 """The most words in a row that the passages lack."""
+
+_LOOSE_PHRASES: Final = frozenset({"from", "by", "of", "to", "on", "into"})
+_TAKE_UP: Final = frozenset({"and", "but", "yet"})
 
 
 def unsaid_words(these: Comparison) -> Iterator[str]:
@@ -91,13 +94,36 @@ def _left_out(these: Comparison) -> list[str]:
 
 def _left_out_of(pieces: Sequence[Piece], at: int, keys: AbstractSet[str], these: Comparison) -> Iterator[str]:
     piece = pieces[at]
-    lacks = [each.text for each in piece.told if each.key not in keys and not _describes(piece, each, keys)]
-    has = sum(each.key in keys and each.kind in SAYING for each in piece.told)
-    or_else = [each for each in pieces[at + 1 : at + 2] if each.first == "or"]
-    if any(map(these.is_drawn_on, (piece, *or_else))) or has > LONGEST_NAME:
-        yield from lacks
-    elif lacks and not has and piece.is_held and any(map(these.is_drawn_on, beside(pieces, at))):
+    has = {each.key for each in piece.told if each.key in keys and each.kind in SAYING}
+    follows = pieces[at + 1 : at + 2]
+    or_else = [each for each in follows if each.first == "or"]
+    if any(map(these.is_drawn_on, (piece, *or_else))) or len(has) > LONGEST_NAME:
+        if not (_takes_up(piece, keys) and any(each.first in _TAKE_UP and these.is_drawn_on(each) for each in follows)):
+            yield from _lacks(piece, keys)
+    elif not has and piece.is_held and any(map(these.is_drawn_on, beside(pieces, at))):
         yield piece.text
+
+
+def _takes_up(piece: Piece, keys: AbstractSet[str]) -> bool:
+    """Whether the sentence has its subject only, for what another piece says of that: “They take heat, and are cheap”."""
+    return bool(piece.told) and piece.told[0].key in keys
+
+
+def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
+    """Yields the words that the sentence lacks, but for mere descriptions.
+
+    Without numbers, “not” and “all”, a statement stays true without an adjective, and without “from …” or “by …”.
+    """
+    is_exact = any(each.kind in {WordKind.NUMBER, WordKind.STRICT} for each in piece.told)
+    phrase = ""
+    for at, token in enumerate(piece.tokens):
+        phrase = plain_word(token) if plain_word(token) in PREPOSITIONS else phrase
+        if token not in piece.told or token.key in keys:
+            phrase = phrase if plain_word(token) in PREPOSITIONS | ARTICLES else ""
+            continue
+        adjective = any(each.kind is WordKind.CONTENT and each.key in keys for each in piece.tokens[at + 1 : at + 2])
+        if not _describes(piece, token, keys) and (is_exact or not (adjective or phrase in _LOOSE_PHRASES)):
+            yield token.text
 
 
 def _describes(piece: Piece, token: Token, keys: AbstractSet[str]) -> bool:

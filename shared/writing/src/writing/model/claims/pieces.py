@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from writing.model.claims.wording import PREPOSITIONS, Token, WordKind
+from writing.model.claims.vocabulary import rows
+from writing.model.claims.wording import PREPOSITIONS, Token, WordKind, content_key
 
 SAYING: Final = frozenset({WordKind.CONTENT, WordKind.NUMBER})
 """The kinds of words that carry meaning of their own."""
@@ -16,7 +17,11 @@ _ADDS: Final = frozenset(
 """They add a statement, which may be left out."""
 _LIMITS: Final = CONDITIONS | {"when", "where", "whenever", "once", "until"}
 BEGINS: Final = _ADDS | _LIMITS
-_HELD: Final = _LIMITS | PREPOSITIONS | {"or", "as", "according", "who", "which", "before", "after"}
+_HELD: Final = _LIMITS | {"or", "as", "according", "before", "after"}
+FRAME_KEYS: Final = frozenset(content_key(word) for row in rows("frames") for word in row["words"].split())
+"""Words that attribute, doubt, deny, limit or announce what stands with them."""
+_TELLING: Final = FRAME_KEYS | {content_key(word) for word in ("find", "show", "hold", "so", "mean")}
+"""Behind them, “that” begins no description of a thing."""
 _ENDS: Final = frozenset({";", ":", ".", "!"})
 
 
@@ -24,7 +29,7 @@ _ENDS: Final = frozenset({";", ":", ".", "!"})
 class Piece:
     tokens: tuple[Token, ...]
     ends_statement: bool = True
-    after_mark: bool = True
+    begins_statement: bool = True
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -56,8 +61,8 @@ class Piece:
 
     @property
     def is_held(self) -> bool:
-        """Whether it limits the piece beside it: “if …”, “in …”, “who …” without a comma."""
-        return self.first in _HELD and not (self.first in _ADDS and self.after_mark)
+        """Whether it limits the piece beside it: “if …”, and “in …” at the beginning of a statement."""
+        return self.first in _HELD or (self.begins_statement and self.first in PREPOSITIONS)
 
 
 def meaningful_keys(tokens: Sequence[Token]) -> list[str]:
@@ -81,16 +86,22 @@ def is_number(tokens: Sequence[Token], at: int) -> bool:
 def pieces_of(tokens: Sequence[Token]) -> tuple[Piece, ...]:
     found: list[Piece] = []
     part: list[Token] = []
-    mark = True
+    begins = True
     for at, token in enumerate(tokens):
         is_mark = token.kind is WordKind.BREAK and not token.text.isalpha() and not _is_in_time(tokens, at)
-        if part and (is_mark or plain_word(token) in BEGINS):
-            found.append(Piece(tuple(part), token.text in _ENDS, mark))
-            part, mark = [], False
-        mark = mark or is_mark
+        if part and (is_mark or plain_word(token) in BEGINS or _describes(tokens, at)):
+            ends = token.text in _ENDS
+            found.append(Piece(tuple(part), ends, begins))
+            part, begins = [], ends
         if not is_mark:
             part.append(token)
-    return (*found, Piece(tuple(part), True, mark)) if part else tuple(found)
+    return (*found, Piece(tuple(part), True, begins)) if part else tuple(found)
+
+
+def _describes(tokens: Sequence[Token], at: int) -> bool:
+    """Whether it is the “that” of “a herb that needs sun”, and not of “they say that”."""
+    before = tokens[at - 1]
+    return plain_word(tokens[at]) == "that" and before.kind is WordKind.CONTENT and before.key not in _TELLING
 
 
 def _is_in_time(tokens: Sequence[Token], at: int) -> bool:

@@ -6,7 +6,7 @@ from typing import Final
 
 from writing.model.claims.comparison import Comparison
 from writing.model.claims.extracts import beside
-from writing.model.claims.pieces import SAYING, Piece, meaningful_keys, plain_word
+from writing.model.claims.pieces import BEGINS, CONDITIONS, SAYING, Piece, meaningful_keys, plain_word
 from writing.model.claims.vocabulary import listed, rows, words
 from writing.model.claims.wording import NEGATIONS, PERSONS, Token, WordKind, is_past, tokens_of
 
@@ -56,10 +56,7 @@ class _Limit:
         return cls(own | _keys(own), own | _keys(own) | frozenset(row["instead"].split()))
 
 
-_FRAMES: Final = tuple(map(_Limit.of, rows("frames")))
-_LIMITS: Final = (*map(_Limit.of, rows("limits")), *_FRAMES)
-FRAME_KEYS: Final = frozenset[str]().union(*(each.words for each in _FRAMES))
-"""Words that attribute, doubt, deny, limit or announce what stands with them."""
+_LIMITS: Final = tuple(map(_Limit.of, (*rows("limits"), *rows("frames"))))
 
 
 def left_out_limits(these: Comparison) -> Iterator[str]:
@@ -67,23 +64,28 @@ def left_out_limits(these: Comparison) -> Iterator[str]:
     own = these.claim.words | {token.key for token in these.claim.tokens}
     for said in these.support:
         for at, piece in enumerate(said.pieces):
-            others = frozenset[str]().union(*(each.keys for each in said.pieces if each is not piece))
-            limits = any(map(these.is_drawn_on, beside(said.pieces, at))) and not piece.keys & these.claim.keys & others
-            if not limits and not these.is_drawn_on(piece):
+            drawn_on = these.is_drawn_on(piece)
+            if not drawn_on and not any(map(these.is_drawn_on, beside(said.pieces, at))):
                 continue
             for place, token in enumerate(piece.tokens):
                 found = {plain_word(token), token.key}
                 kinds = [each for each in _LIMITS if found & each.words]
-                if token.kind is WordKind.BREAK:
-                    continue
-                if kinds and not any(own & each.same for each in kinds) and _concerns(piece, place, these):
+                if kinds and not any(own & each.same for each in kinds) and _limits(piece, place, these, drawn_on):
                     yield f"its passage says “{token.text}” there, which must not be left out"
 
 
-def _concerns(piece: Piece, at: int, these: Comparison) -> bool:
-    """Whether a limiting word does not merely describe a thing that the sentence leaves out, as in “some farmers”."""
-    follows = next((each.key for each in piece.tokens[at + 1 :] if each.kind in SAYING), None)
-    return piece.tokens[at].kind is not WordKind.STRICT or follows is None or follows in these.claim.keys
+def _limits(piece: Piece, at: int, these: Comparison, drawn_on: bool) -> bool:
+    """Whether a word limits what the sentence says, and not only a thing or statement that the sentence leaves out."""
+    before, behind = (
+        [each.key for each in part if each.kind in SAYING] for part in (piece.tokens[:at], piece.tokens[at + 1 :])
+    )
+    if piece.tokens[at].kind is WordKind.BREAK or (not drawn_on and piece.first in BEGINS - CONDITIONS):
+        return False
+    if not drawn_on and (these.claim.keys.intersection(before) or not at):
+        return not at and not these.claim.keys.isdisjoint(behind)
+    if plain_word(piece.tokens[at]) == "or":
+        return bool(before) and not these.claim.keys.isdisjoint(before[-1:] + behind[:1])
+    return piece.tokens[at].kind is not WordKind.STRICT or not behind or behind[0] in these.claim.keys
 
 
 def added_limits(these: Comparison) -> Iterator[str]:

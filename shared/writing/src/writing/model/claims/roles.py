@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
-from writing.model.claims.pieces import CONDITIONS, SAYING, plain_word
-from writing.model.claims.qualifiers import FRAME_KEYS, NOT
+from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS, SAYING, plain_word
+from writing.model.claims.qualifiers import NOT
 from writing.model.claims.wording import (
     ARTICLES,
     CLAUSES,
