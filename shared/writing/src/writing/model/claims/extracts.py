@@ -11,7 +11,7 @@ from typing import Final
 
 from writing.model.claims.comparison import Comparison
 from writing.model.claims.pieces import SAYING, Piece, meaningful_keys, plain_word
-from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind
+from writing.model.claims.wording import ARTICLES, NEGATIONS, PARTICLES, PREPOSITIONS, Token, WordKind
 
 LONGEST_NAME: Final = 3
 """The most words that only name what another piece is about."""
@@ -26,6 +26,7 @@ LONGEST_ADDITION: Final = 3
 """The most words in a row that the passages lack."""
 
 _LOOSE_PHRASES: Final = frozenset({"from", "by", "of", "to", "on", "into"})
+_EXACT: Final = NEGATIONS | {"not", "all", "every", "each", "any", "most", "only", "half", "few", "fewer", "less", "than"}
 _TAKE_UP: Final = frozenset({"and", "but", "yet"})
 
 
@@ -53,7 +54,7 @@ def own_word(these: Comparison) -> Iterator[str]:
     """The only word of its own in a sentence that has the order of its passage: one that is added or exchanged."""
     own = own_words(these)
     left = _left_out(these)
-    if len(own) == 1 and len(left) < A_WORD and _keeps_order(these, own[0]):
+    if len(own) == 1 and own[0].text not in PARTICLES and len(left) < A_WORD and _keeps_order(these, own[0]):
         yield f"its passages do not say “{own[0].text}”{f', but “{left[0]}”' if left else ''}"
 
 
@@ -114,15 +115,17 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
 
     Without numbers, “not” and “all”, a statement stays true without an adjective, and without “from …” or “by …”.
     """
-    is_exact = any(each.kind in {WordKind.NUMBER, WordKind.STRICT} for each in piece.told)
+    is_exact = any(each.kind is WordKind.NUMBER or plain_word(each) in _EXACT for each in piece.told)
     phrase = ""
     for at, token in enumerate(piece.tokens):
         phrase = plain_word(token) if plain_word(token) in PREPOSITIONS else phrase
         if token not in piece.told or token.key in keys:
             phrase = phrase if plain_word(token) in PREPOSITIONS | ARTICLES else ""
             continue
-        adjective = any(each.kind is WordKind.CONTENT and each.key in keys for each in piece.tokens[at + 1 : at + 2])
-        if not _describes(piece, token, keys) and (is_exact or not (adjective or phrase in _LOOSE_PHRASES)):
+        described = any(each.kind is WordKind.CONTENT and each.key in keys for each in piece.tokens[at + 1 : at + 2])
+        adjective = described and token is not piece.told[0]
+        loose = phrase in _LOOSE_PHRASES and not token.text[0].isupper()
+        if not _describes(piece, token, keys) and (is_exact or not (adjective or loose)):
             yield token.text
 
 

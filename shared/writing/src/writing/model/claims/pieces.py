@@ -30,6 +30,7 @@ class Piece:
     tokens: tuple[Token, ...]
     ends_statement: bool = True
     begins_statement: bool = True
+    after_mark: bool = True
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -61,8 +62,12 @@ class Piece:
 
     @property
     def is_held(self) -> bool:
-        """Whether it limits the piece beside it: “if …”, and “in …” at the beginning of a statement."""
-        return self.first in _HELD or (self.begins_statement and self.first in PREPOSITIONS)
+        """Whether it limits the piece beside it: “if …”, and “in …” at the beginning of a statement, “who …” without a comma."""
+        return (
+            self.first in _HELD
+            or (self.begins_statement and self.first in PREPOSITIONS)
+            or (self.first == "who" and not self.after_mark)
+        )
 
 
 def meaningful_keys(tokens: Sequence[Token]) -> list[str]:
@@ -86,16 +91,17 @@ def is_number(tokens: Sequence[Token], at: int) -> bool:
 def pieces_of(tokens: Sequence[Token]) -> tuple[Piece, ...]:
     found: list[Piece] = []
     part: list[Token] = []
-    begins = True
+    begins = mark = True
     for at, token in enumerate(tokens):
         is_mark = token.kind is WordKind.BREAK and not token.text.isalpha() and not _is_in_time(tokens, at)
         if part and (is_mark or plain_word(token) in BEGINS or _describes(tokens, at)):
             ends = token.text in _ENDS
-            found.append(Piece(tuple(part), ends, begins))
-            part, begins = [], ends
+            found.append(Piece(tuple(part), ends, begins, mark))
+            part, begins, mark = [], ends, False
+        mark = mark or is_mark
         if not is_mark:
             part.append(token)
-    return (*found, Piece(tuple(part), True, begins)) if part else tuple(found)
+    return (*found, Piece(tuple(part), True, begins, mark)) if part else tuple(found)
 
 
 def _describes(tokens: Sequence[Token], at: int) -> bool:

@@ -26,6 +26,7 @@ _RANKS: Final = words("ranks", "words")
 _NO_SUPERLATIVES: Final = words("ranks", "no_superlatives")
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had", "then"})
+_RELATIVES: Final = frozenset({"that", "who", "which"})
 _HE: Final = frozenset({"he", "him", "his"})
 _BEFORE_BASE: Final = frozenset("to may can could will would did do does might must should not".split())  # noqa: SIM905
 
@@ -98,15 +99,14 @@ def added_limits(these: Comparison) -> Iterator[str]:
 
 def negations(these: Comparison) -> Iterator[str]:
     """“Not” left out or added."""
-    for own, near in these.drawn:
-        if any(_denied(own)):
-            others = [each for said in these.support for each in said.pieces if each.keys & own.keys]
-            if not any(_denies(each) for each in (*near, *others)):
-                yield "its passages do not say “not”"
-        elif not _denies(these.claim):
-            denied = [keys for each in near for keys in _denied(each)]
-            if any(own.keys & keys for keys in denied):
-                yield "its passage says “not” there, which must not be left out"
+    theirs = [each for said in these.support for each in said.pieces]
+    for own in these.pieces:
+        if any(_denied(own)) and not any(_denies(each) for each in theirs if each.keys & own.keys):
+            yield "its passages do not say “not”"
+    for each in () if _denies(these.claim) else theirs:
+        drawn_on = these.is_drawn_on(each)
+        if any(keys <= these.claim.keys or (drawn_on and keys & these.claim.keys) for keys in _denied(each)):
+            yield "its passage says “not” there, which must not be left out"
 
 
 def _denies(piece: Piece) -> bool:
@@ -133,7 +133,7 @@ def tenses(these: Comparison) -> Iterator[str]:
         if own & persons and others and not others & persons:
             yield f"its passage does not say “{min(own & persons)}”"
     for piece, near in these.drawn:
-        there = frozenset(word for each in near for word in each.words)
+        there = frozenset(word for each in near if each.first not in _RELATIVES for word in each.words)
         if piece.words & own & _PRESENT and not own & _PAST and there & _PAST and not there & _PRESENT:
             yield "its passage speaks of the past"
     yield from _verbs_made_present(these)

@@ -204,6 +204,6 @@ def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], 
             last, to, last_named = told[end]
             between = tuple(key for key, _, _ in told[begin + 1 : end])
             numbers = tokens[place].kind is tokens[to].kind is WordKind.NUMBER
-            if named == last_named and (between or numbers):
+            if (named == last_named or not place) and (between or numbers):
                 texts = (plain_word(each) for each in tokens[place:to])
                 yield first, between, last, frozenset(each[-2:] for each in texts if each == "by" or each.endswith("'s"))
