@@ -125,12 +125,12 @@ class WritingMaterial:
         for offered in _in_turn(sections, passages, max_characters):
             name, source = offered.name, offered.source
             text = _without_foreign_paragraphs(offered.text, languages[source.n])
-            if text != offered.text:
-                set_aside.append(f"{name} (another language{' in part' if text else ''})")
-            form = find_instruction("\n".join((source.title, *offered.titles, text)))
-            if form or not offered.text:
-                set_aside.append(f"{name} ({form or 'promotion'})")
+            form = find_instruction("\n".join((source.title, *offered.titles, offered.text)))
+            if not form and text != offered.text:
+                form = "another language" if not text else ""
+                set_aside += [] if form else [f"{name} (another language in part)"]
             if form or not text:
+                set_aside.append(f"{name} ({form or 'promotion'})")
                 continue
             own, known = runs(text, SOURCE_RUN), said.get(source.n, frozenset())
             if len(text) > room or len(own & known) >= DOUBLE * len(own):

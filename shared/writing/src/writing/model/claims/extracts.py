@@ -27,6 +27,7 @@ LONGEST_ADDITION: Final = 3
 
 _LOOSE_PHRASES: Final = frozenset({"from", "by", "of", "to", "on", "into"})
 _EXACT: Final = NEGATIONS | {"not", "all", "every", "each", "any", "most", "only", "half", "few", "fewer", "less", "than"}
+_RELATIVES: Final = frozenset({"who", "which", "that"})
 _TAKE_UP: Final = frozenset({"and", "but", "yet"})
 
 
@@ -54,7 +55,7 @@ def own_word(these: Comparison) -> Iterator[str]:
     """The only word of its own in a sentence that has the order of its passage: one that is added or exchanged."""
     own = own_words(these)
     left = _left_out(these)
-    if len(own) == 1 and own[0].text not in PARTICLES and len(left) < A_WORD and _keeps_order(these, own[0]):
+    if len(own) == 1 and own[0].text not in PARTICLES and len(left) <= A_WORD and _keeps_order(these, own[0]):
         yield f"its passages do not say “{own[0].text}”{f', but “{left[0]}”' if left else ''}"
 
 
@@ -99,15 +100,16 @@ def _left_out_of(pieces: Sequence[Piece], at: int, keys: AbstractSet[str], these
     follows = pieces[at + 1 : at + 2]
     or_else = [each for each in follows if each.first == "or"]
     if any(map(these.is_drawn_on, (piece, *or_else))) or len(has) > LONGEST_NAME:
-        if not (_takes_up(piece, keys) and any(each.first in _TAKE_UP and these.is_drawn_on(each) for each in follows)):
+        if not any(_takes_up(piece, each, keys) for each in follows):
             yield from _lacks(piece, keys)
     elif not has and piece.is_held and any(map(these.is_drawn_on, beside(pieces, at))):
         yield piece.text
 
 
-def _takes_up(piece: Piece, keys: AbstractSet[str]) -> bool:
-    """Whether the sentence has its subject only, for what another piece says of that: “They take heat, and are cheap”."""
-    return bool(piece.told) and piece.told[0].key in keys
+def _takes_up(piece: Piece, other: Piece, keys: AbstractSet[str]) -> bool:
+    """Whether the sentence has its subject only, for what the other says of that: “They take heat, and are cheap”."""
+    more = other.first in _TAKE_UP and other.keys & keys - piece.keys
+    return bool(more and piece.told) and piece.told[0].key in keys
 
 
 def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
@@ -123,7 +125,7 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
             phrase = phrase if plain_word(token) in PREPOSITIONS | ARTICLES else ""
             continue
         described = any(each.kind is WordKind.CONTENT and each.key in keys for each in piece.tokens[at + 1 : at + 2])
-        adjective = described and token is not piece.told[0]
+        adjective = described and (token is not piece.told[0] or piece.first in _RELATIVES)
         loose = phrase in _LOOSE_PHRASES and not token.text[0].isupper()
         if not _describes(piece, token, keys) and (is_exact or not (adjective or loose)):
             yield token.text

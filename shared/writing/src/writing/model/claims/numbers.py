@@ -30,6 +30,8 @@ _MOVES: Final = frozenset(map(content_key, words("numbers", "moves"))) | {"up", 
 class _Number:
     key: str
     unit: str | None
+    behind: str
+    """The word behind it, if that is no unit."""
     joined: frozenset[str]
     """Words that make it a different number: “2 million”, “5 to 10”, “21st”."""
 
@@ -42,9 +44,10 @@ def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
         unit = tokens[begin - 1].key if begin and tokens[begin - 1].key in _CURRENCIES else None
         power = tokens[end].key if end + 1 < len(tokens) and tokens[end].key in _POWERS else ""
         end += bool(power)
-        if end < len(tokens) and tokens[end].key in UNIT_KEYS:
-            unit = f"{power}{tokens[end].key}"
-        yield _Number(token.key, unit, joined)
+        follows = [each.key for each in tokens[end : end + 1] if each.kind is WordKind.CONTENT]
+        if follows and follows[0] in UNIT_KEYS:
+            unit, follows = f"{power}{follows[0]}", []
+        yield _Number(token.key, unit, "".join(follows), joined)
 
 
 def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]:
@@ -72,7 +75,8 @@ def number_problems(these: Comparison) -> Iterator[str]:
     theirs = [number for text in these.texts for number in _numbers(text)]
     for number in _numbers(these.claim.tokens):
         alike = [each for each in theirs if each.key == number.key]
-        if alike and number.unit and all(each.unit != number.unit for each in alike):
+        unknown = number.behind and number.behind not in these.said.keys and all(each.unit for each in alike)
+        if alike and (unknown or (number.unit and all(each.unit != number.unit for each in alike))):
             yield f"the number {number.key} has another unit in its passage"
         if alike and all(each.joined - keys for each in alike):
             yield f"the number {number.key} is a part of another one in its passage"

@@ -16,6 +16,7 @@ NOT: Final = (NEGATIONS | {"not"}) - words("denials", "scarcely")
 CONDITIONAL: Final = words("joins", "conditional")
 _DENYING: Final = NOT | words("denials", "scarcely")
 _DENYING_OTHERWISE: Final = _DENYING | words("denials", "others")
+_DENYING_UNDER_CONDITIONS: Final = _DENYING_OTHERWISE | words("denials", "conditions")
 _NO_PREFIX: Final = tuple(words("denials", "no_prefix"))
 _NOT_ONLY: Final = words("denials", "not_only")
 _ADDED: Final = tuple(words("additions", name) for name in ("only", "all", "unreal", "wide"))
@@ -101,19 +102,21 @@ def negations(these: Comparison) -> Iterator[str]:
     """“Not” left out or added."""
     theirs = [each for said in these.support for each in said.pieces]
     for own in these.pieces:
-        if any(_denied(own)) and not any(_denies(each) for each in theirs if each.keys & own.keys):
+        denying = [each for each in theirs if each.keys & own.keys and _denies(each, _DENYING_OTHERWISE)]
+        only = these.claim.words & CONDITIONAL and these.said.words & words("denials", "conditions")
+        if any(_denied(own)) and not denying and not only:
             yield "its passages do not say “not”"
-    for each in () if _denies(these.claim) else theirs:
+    for each in () if _denies(these.claim, _DENYING_UNDER_CONDITIONS) else theirs:
         drawn_on = these.is_drawn_on(each)
-        if any(keys <= these.claim.keys or (drawn_on and keys & these.claim.keys) for keys in _denied(each)):
+        denied = [keys for keys in _denied(each) if keys]
+        if any(keys <= these.claim.keys or (drawn_on and keys & these.claim.keys) for keys in denied):
             yield "its passage says “not” there, which must not be left out"
 
 
-def _denies(piece: Piece) -> bool:
+def _denies(piece: Piece, denying: frozenset[str]) -> bool:
     """Whether it negates in any way: with “not”, “without”, “unable”."""
     return any(
-        word in _DENYING_OTHERWISE or (word.startswith("un") and not word.startswith(_NO_PREFIX))
-        for word in piece.words
+        word in denying or (word.startswith("un") and not word.startswith(_NO_PREFIX)) for word in piece.words
     )
 
 

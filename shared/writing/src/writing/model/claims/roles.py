@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
@@ -144,12 +145,19 @@ def _heads(subject: Sequence[Token]) -> frozenset[str]:
 
 def _is_noun(tokens: Sequence[Token], at: int, begin: int) -> bool:
     """Whether a word in “-s” is no verb: counted, behind a preposition, or in a clause with another verb."""
-    before = tokens[at - 1]
-    verb = any(
-        plain_word(each) in _AUXILIARIES or is_past(each.text) or (each.text.endswith("s") and each.text.islower())
-        for each in (*tokens[begin:at], *tokens[at + 1 : at + 2])
+    beside = [*range(begin, at), *range(at + 1, min(at + 2, len(tokens)))]
+    verb = any(plain_word(tokens[each]) in _AUXILIARIES or is_past(tokens[each].text) for each in beside)
+    other = any(
+        tokens[each].text.endswith("s") and tokens[each].text.islower() and not _is_counted(tokens, each)
+        for each in beside
     )
-    return verb or before.kind is WordKind.NUMBER or plain_word(before) in PREPOSITIONS or tokens[at].key in UNIT_KEYS
+    return verb or other or _is_counted(tokens, at) or tokens[at].key in UNIT_KEYS
+
+
+def _is_counted(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a number or preposition stands before it, as before nouns."""
+    before = tokens[at - 1 : at]
+    return any(each.kind is WordKind.NUMBER or plain_word(each) in PREPOSITIONS for each in before)
 
 
 def other_subjects(these: Comparison) -> Iterator[str]:
@@ -174,6 +182,17 @@ def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) 
     if not there.subject:
         return bool(heads & (said.before | said.topic | there.before)) or not same_voice
     return bool(heads & (there.before if same_voice else there.after))
+
+
+def split_names(these: Comparison) -> Iterator[str]:
+    """Names whose words the passages have, but not together."""
+    texts = [text for each in these.stated for text in (each.sentence.tokens, each.heading)]
+    theirs = {(each.key, other.key) for text in texts for at, each in enumerate(text) for other in text[at + 1 : at + 4]}
+    for one, other in pairwise(these.claim.tokens):
+        named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
+        if named and not one.text.endswith("s") and {one.key, other.key} <= these.known:
+            if (one.key, other.key) not in theirs:
+                yield f"its passages do not say “{one.text} {other.text}”"
 
 
 def turned_round(these: Comparison) -> Iterator[str]:

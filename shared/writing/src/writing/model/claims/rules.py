@@ -22,6 +22,7 @@ RULES: Final[Mapping[str, Rule]] = {
         numbers.change_problems,
         roles.other_subjects,
         roles.turned_round,
+        roles.split_names,
         qualifiers.left_out_limits,
         qualifiers.added_limits,
         qualifiers.negations,
