@@ -26,7 +26,20 @@ LONGEST_ADDITION: Final = 3
 """The most words in a row that the passages lack."""
 
 _LOOSE_PHRASES: Final = frozenset({"from", "by", "of", "to", "on", "into"})
-_EXACT: Final = NEGATIONS | {"not", "all", "every", "each", "any", "most", "only", "half", "few", "fewer", "less", "than"}
+_EXACT: Final = NEGATIONS | {
+    "not",
+    "all",
+    "every",
+    "each",
+    "any",
+    "most",
+    "only",
+    "half",
+    "few",
+    "fewer",
+    "less",
+    "than",
+}
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 _TAKE_UP: Final = frozenset({"and", "but", "yet"})
 
@@ -94,7 +107,9 @@ def _left_out(these: Comparison) -> list[str]:
     ]
 
 
-def _left_out_of(pieces: Sequence[Piece], at: int, keys: AbstractSet[str], these: Comparison) -> Iterator[str]:
+def _left_out_of(
+    pieces: Sequence[Piece], at: int, keys: AbstractSet[str], these: Comparison
+) -> Iterator[str]:
     piece = pieces[at]
     has = {each.key for each in piece.told if each.key in keys and each.kind in SAYING}
     follows = pieces[at + 1 : at + 2]
@@ -109,7 +124,9 @@ def _left_out_of(pieces: Sequence[Piece], at: int, keys: AbstractSet[str], these
 def _takes_up(piece: Piece, other: Piece, keys: AbstractSet[str]) -> bool:
     """Whether the sentence has its subject only, for what the other says of that: “They take heat, and are cheap”."""
     more = other.first in _TAKE_UP and other.keys & keys - piece.keys
-    return bool(more and piece.told) and piece.told[0].key in keys
+    rest = dropwhile(lambda each: each.key in keys, piece.told)
+    dated = any(each.kind is WordKind.NUMBER and each.key in keys for each in rest)
+    return bool(more and piece.told) and piece.told[0].key in keys and not dated
 
 
 def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
@@ -124,7 +141,9 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
         if token not in piece.told or token.key in keys:
             phrase = phrase if plain_word(token) in PREPOSITIONS | ARTICLES else ""
             continue
-        described = any(each.kind is WordKind.CONTENT and each.key in keys for each in piece.tokens[at + 1 : at + 2])
+        described = any(
+            each.kind is WordKind.CONTENT and each.key in keys for each in piece.tokens[at + 1 : at + 2]
+        )
         adjective = described and (token is not piece.told[0] or piece.first in _RELATIVES)
         loose = phrase in _LOOSE_PHRASES and not token.text[0].isupper()
         if not _describes(piece, token, keys) and (is_exact or not (adjective or loose)):
@@ -133,9 +152,7 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
 
 def _describes(piece: Piece, token: Token, keys: AbstractSet[str]) -> bool:
     """Whether it only describes a name right behind it that the sentence has: “the bakery chain Dorsten”."""
-    behind = takewhile(
-        lambda each: each.kind is WordKind.CONTENT, piece.tokens[piece.tokens.index(token) :]
-    )
+    behind = takewhile(lambda each: each.kind is WordKind.CONTENT, piece.tokens[piece.tokens.index(token) :])
     described = dropwhile(lambda each: each.key not in keys, behind)
     return token.kind is WordKind.CONTENT and any(each.text[0].isupper() for each in islice(described, 1))
 

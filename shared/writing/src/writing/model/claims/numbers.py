@@ -134,8 +134,8 @@ def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
         before = at - 1
         while (
             before >= 0
-            and tokens[before].kind is not WordKind.CONTENT
-            and (plain_word(tokens[before]) not in _CHANGES and tokens[before].kind is not WordKind.BREAK)
+            and tokens[before].kind not in {WordKind.CONTENT, WordKind.BREAK}
+            and plain_word(tokens[before]) not in _CHANGES | {"up", "down"}
         ):
             before -= 1
         word = plain_word(tokens[before]) if before >= 0 else ""

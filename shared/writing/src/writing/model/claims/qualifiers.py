@@ -72,14 +72,19 @@ def left_out_limits(these: Comparison) -> Iterator[str]:
             for place, token in enumerate(piece.tokens):
                 found = {plain_word(token), token.key}
                 kinds = [each for each in _LIMITS if found & each.words]
-                if kinds and not any(own & each.same for each in kinds) and _limits(piece, place, these, drawn_on):
+                if (
+                    kinds
+                    and not any(own & each.same for each in kinds)
+                    and _limits(piece, place, these, drawn_on)
+                ):
                     yield f"its passage says “{token.text}” there, which must not be left out"
 
 
 def _limits(piece: Piece, at: int, these: Comparison, drawn_on: bool) -> bool:
     """Whether a word limits what the sentence says, and not only a thing or statement that the sentence leaves out."""
     before, behind = (
-        [each.key for each in part if each.kind in SAYING] for part in (piece.tokens[:at], piece.tokens[at + 1 :])
+        [each.key for each in part if each.kind in SAYING]
+        for part in (piece.tokens[:at], piece.tokens[at + 1 :])
     )
     if piece.tokens[at].kind is WordKind.BREAK or (not drawn_on and piece.first in BEGINS - CONDITIONS):
         return False
@@ -228,5 +233,11 @@ def _joins(tokens: Sequence[Token], at: int) -> bool:
     before = plain_word(tokens[at - 1]) if at else ""
     follows = tokens[at + 1]
     if plain_word(tokens[at]) == "so":
-        return plain_word(follows) not in {"as", "much", "many"} and before not in {"does", "do", "did", "or", "doing"}
+        return plain_word(follows) not in {"as", "much", "many"} and before not in {
+            "does",
+            "do",
+            "did",
+            "or",
+            "doing",
+        }
     return not (plain_word(tokens[at]) == "since" and (follows.kind in {WordKind.NUMBER, WordKind.BREAK}))

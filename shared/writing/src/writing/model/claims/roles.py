@@ -41,7 +41,9 @@ def is_name(tokens: Sequence[Token], at: int) -> bool:
     The first word is one if another capitalised word or a verb follows: “Kowalski built”, but not “Growth of sales”.
     """
     token = tokens[at]
-    if token.kind is not WordKind.CONTENT or (not at and (token.text.casefold() in _OPENERS or token.key in FRAME_KEYS)):
+    if token.kind is not WordKind.CONTENT or (
+        not at and (token.text.casefold() in _OPENERS or token.key in FRAME_KEYS)
+    ):
         return False
     if any(char.isupper() or char.isdigit() or char == "_" for char in token.text[1:]):
         return True
@@ -137,7 +139,9 @@ def _words_before(tokens: Sequence[Token], end: int) -> Sequence[Token]:
 
 def _heads(subject: Sequence[Token]) -> frozenset[str]:
     """Returns the keys before the first preposition inside, of which one is the noun that acts."""
-    end = next((at for at, each in enumerate(subject) if at and plain_word(each) in PREPOSITIONS), len(subject))
+    end = next(
+        (at for at, each in enumerate(subject) if at and plain_word(each) in PREPOSITIONS), len(subject)
+    )
     if subject and plain_word(subject[0]) in PREPOSITIONS:
         end = len(subject)
     return frozenset(each.key for each in subject[:end] if each.kind in SAYING)
@@ -187,7 +191,12 @@ def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) 
 def split_names(these: Comparison) -> Iterator[str]:
     """Names whose words the passages have, but not together."""
     texts = [text for each in these.stated for text in (each.sentence.tokens, each.heading)]
-    theirs = {(each.key, other.key) for text in texts for at, each in enumerate(text) for other in text[at + 1 : at + 4]}
+    theirs = {
+        (each.key, other.key)
+        for text in texts
+        for at, each in enumerate(text)
+        for other in text[at + 1 : at + 4]
+    }
     for one, other in pairwise(these.claim.tokens):
         named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
         if named and not one.text.endswith("s") and {one.key, other.key} <= these.known:
@@ -225,4 +234,9 @@ def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], 
             numbers = tokens[place].kind is tokens[to].kind is WordKind.NUMBER
             if (named == last_named or not place) and (between or numbers):
                 texts = (plain_word(each) for each in tokens[place:to])
-                yield first, between, last, frozenset(each[-2:] for each in texts if each == "by" or each.endswith("'s"))
+                yield (
+                    first,
+                    between,
+                    last,
+                    frozenset(each[-2:] for each in texts if each == "by" or each.endswith("'s")),
+                )

@@ -38,7 +38,5 @@ def names_and_numbers(sentence: str) -> frozenset[str]:
     """Returns the keys of names and numbers, which a judge's quotes must have."""
     tokens = tokens_of(normal(sentence))
     return frozenset(
-        token.key
-        for at, token in enumerate(tokens)
-        if roles.is_name(tokens, at) or is_number(tokens, at)
+        token.key for at, token in enumerate(tokens) if roles.is_name(tokens, at) or is_number(tokens, at)
     )
