@@ -3,7 +3,8 @@
 The work is bounded: a sentence of at most 60 words against four sentences of at most 600 characters each.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -138,7 +139,7 @@ def _nearest(claim: Piece, stated: Sequence[Statement]) -> list[Statement]:
     return chosen
 
 
-def _shared(piece: Piece, keys: Set[str]) -> tuple[int, float]:
+def _shared(piece: Piece, keys: AbstractSet[str]) -> tuple[int, float]:
     """Returns how many of the words the piece has, and their share in it."""
     count = len(keys & piece.keys)
     return count, count / max(1, len(piece.told))

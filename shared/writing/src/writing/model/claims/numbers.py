@@ -1,8 +1,7 @@
 """Compares the numbers of a sentence with those of its passages: unit, thing, range, bound, “by” and “to”. Pure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
@@ -10,11 +9,8 @@ from writing.model.claims.pieces import plain_word
 from writing.model.claims.vocabulary import by_word, pairs, words
 from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, content_key, stem
 
-AROUND: Final = 4
-"""The words on either side of a number that identify its thing."""
 NEAR: Final = 3
 """The most words between two that count as adjacent."""
-_ORDINALS: Final = words("numbers", "ordinals")
 _CURRENCIES: Final = frozenset("$€£")
 _POWERS: Final = frozenset(map(stem, words("numbers", "powers")))
 _RANGES: Final = frozenset({"to", "or"})
@@ -26,60 +22,33 @@ _TIMES: Final = words("numbers", "times")
 _MOVES: Final = frozenset(map(content_key, words("numbers", "moves"))) | {"up", "down"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
-    key: str
-    unit: str | None
-    behind: str
-    """The word behind it, if that is no unit."""
-    joined: frozenset[str]
-    """Words that make it a different number: “2 million”, “5 to 10”, “21st”."""
+def number_problems(these: Comparison) -> Iterator[str]:
+    """Numbers that have another unit; a word that no passage has counts as one."""
+    theirs = [each for text in these.texts for each in _with_units(text)]
+    for key, unit, behind in _with_units(these.claim.tokens):
+        units = [there for number, there, _ in theirs if number == key]
+        unknown = behind and behind not in these.said.keys and all(units)
+        if units and (unknown or (unit and unit not in units)):
+            yield f"the number {key} has another unit in its passage"
 
 
-def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
+def _with_units(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
+    """Yields numbers with their unit, and with the word behind them if that is no unit."""
     for at, token in enumerate(tokens):
         if token.kind is not WordKind.NUMBER:
             continue
-        begin, end, joined = _joined(tokens, at)
-        unit = tokens[begin - 1].key if begin and tokens[begin - 1].key in _CURRENCIES else None
+        end = at + 1
+        while end < len(tokens) and (tokens[end].kind is WordKind.NUMBER or tokens[end].text in _RANGES):
+            end += 1
         power = tokens[end].key if end + 1 < len(tokens) and tokens[end].key in _POWERS else ""
         end += bool(power)
-        follows = [each.key for each in tokens[end : end + 1] if each.kind is WordKind.CONTENT]
-        if follows and follows[0] in UNIT_KEYS:
-            unit, follows = f"{power}{follows[0]}", []
-        yield _Number(token.key, unit, "".join(follows), joined)
-
-
-def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]:
-    """Returns the span of the compound number that contains this one, and its other parts."""
-    begin, end = at, at + 1
-    others: set[str] = set()
-
-    def is_number(place: int) -> bool:
-        return 0 <= place < len(tokens) and tokens[place].kind is WordKind.NUMBER
-
-    while is_number(end) or (end < len(tokens) and tokens[end].text in _RANGES and is_number(end + 1)):
-        end += 1 if is_number(end) else 2
-        others.add(tokens[end - 1].key)
-    if end < len(tokens) and tokens[end].key in _ORDINALS:
-        others.add(tokens[end].key)
-    while is_number(begin - 1) or (begin and tokens[begin - 1].text in _RANGES and is_number(begin - 2)):
-        begin -= 1 if is_number(begin - 1) else 2
-        others.add(tokens[begin].key)
-    return begin, end, frozenset(others)
-
-
-def number_problems(these: Comparison) -> Iterator[str]:
-    """Numbers that have another unit, or are parts of other numbers."""
-    keys = {token.key for token in these.claim.tokens}
-    theirs = [number for text in these.texts for number in _numbers(text)]
-    for number in _numbers(these.claim.tokens):
-        alike = [each for each in theirs if each.key == number.key]
-        unknown = number.behind and number.behind not in these.said.keys and all(each.unit for each in alike)
-        if alike and (unknown or (number.unit and all(each.unit != number.unit for each in alike))):
-            yield f"the number {number.key} has another unit in its passage"
-        if alike and all(each.joined - keys for each in alike):
-            yield f"the number {number.key} is a part of another one in its passage"
+        behind = tokens[end].key if end < len(tokens) and tokens[end].kind is WordKind.CONTENT else ""
+        if at and tokens[at - 1].key in _CURRENCIES:
+            yield token.key, tokens[at - 1].key, ""
+        elif behind in UNIT_KEYS:
+            yield token.key, f"{power}{behind}", ""
+        else:
+            yield token.key, "", behind
 
 
 def bound_problems(these: Comparison) -> Iterator[str]:

@@ -199,9 +199,9 @@ def split_names(these: Comparison) -> Iterator[str]:
     }
     for one, other in pairwise(these.claim.tokens):
         named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
-        if named and not one.text.endswith("s") and {one.key, other.key} <= these.known:
-            if (one.key, other.key) not in theirs:
-                yield f"its passages do not say “{one.text} {other.text}”"
+        known = {one.key, other.key} <= these.known and not one.text.endswith("s")
+        if named and known and (one.key, other.key) not in theirs:
+            yield f"its passages do not say “{one.text} {other.text}”"
 
 
 def turned_round(these: Comparison) -> Iterator[str]:

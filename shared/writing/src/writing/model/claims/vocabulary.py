@@ -1,5 +1,6 @@
 """Reads the words that the checks know, which stand in `words.toml`."""
 
+import re
 import tomllib
 from importlib.resources import files
 from typing import Any, Final
@@ -33,3 +34,14 @@ def pairs(table: str) -> dict[tuple[str, str], str]:
         for name, line in _TABLES[table].items()
         for one, _, other in (pair.partition(" ") for pair in line)
     }
+
+
+def phrases() -> list[tuple[re.Pattern[str], str]]:
+    """Returns patterns of phrases with what stands for them."""
+    found: list[tuple[re.Pattern[str], str]] = []
+    for row in rows("phrases"):
+        pattern = row["says"]
+        for name, stands_for in _TABLES["patterns"].items():
+            pattern = pattern.replace(name, stands_for)
+        found.append((re.compile(pattern, re.IGNORECASE), row["means"]))
+    return found

@@ -10,8 +10,7 @@ from typing import Final
 
 import nupunkt
 
-from writing.model.claims.phrases import plain
-from writing.model.claims.vocabulary import by_word, listed, words
+from writing.model.claims.vocabulary import by_word, listed, phrases, words
 
 MAX_PARAGRAPH: Final = 20_000
 """Characters; a longer paragraph is no prose and supports nothing."""
@@ -66,6 +65,7 @@ _SHORT_NAMES: Final = frozenset({"US", "IT", "WHO"})
 
 SAME: Final = {word: group[0] for group in listed("equal", "words") for word in group}
 _PAST_FORMS: Final = {form: forms[0] for forms in listed("equal", "past_forms") for form in forms[1:]}
+_PHRASES: Final = phrases()
 _CONTRACTED: Final = {"can't": "cannot", "won't": "not", "shan't": "not"}
 _TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
 _NUMBERS: Final = (
@@ -97,7 +97,8 @@ def _shows(char: str) -> bool:
 
 @lru_cache(2048)
 def tokens_of(text: str) -> tuple[Token, ...]:
-    text = plain(text)
+    for pattern, instead in _PHRASES:
+        text = pattern.sub(instead, text)
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         token = _token(match[0])
