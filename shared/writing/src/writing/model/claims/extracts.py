@@ -65,11 +65,11 @@ def _share(keys: Sequence[str], said: Piece) -> float:
 
 
 def own_word(these: Comparison) -> Iterator[str]:
-    """The only word of its own in a sentence that has the order of its passage: one that is added or exchanged."""
+    """The only word of its own, if it stands in the place of another one in a sentence that has its passage's order."""
     own = own_words(these)
     left = _left_out(these)
-    if len(own) == 1 and own[0].text not in PARTICLES and len(left) <= A_WORD and _keeps_order(these, own[0]):
-        yield f"its passages do not say “{own[0].text}”{f', but “{left[0]}”' if left else ''}"
+    if len(own) == len(left) == 1 and _keeps_order(these, own[0]):
+        yield f"its passages do not say “{own[0].text}”, but “{left[0]}”"
 
 
 def own_words(these: Comparison) -> list[Token]:
