@@ -11,7 +11,7 @@ from typing import Final
 
 from writing.model.claims.comparison import Comparison
 from writing.model.claims.pieces import SAYING, Piece, meaningful_keys, plain_word
-from writing.model.claims.wording import ARTICLES, NEGATIONS, PARTICLES, PREPOSITIONS, Token, WordKind
+from writing.model.claims.wording import ARTICLES, NEGATIONS, PREPOSITIONS, Token, WordKind
 
 LONGEST_NAME: Final = 3
 """The most words that only name what another piece is about."""
@@ -117,7 +117,7 @@ def _left_out_of(
     if any(map(these.is_drawn_on, (piece, *or_else))) or len(has) > LONGEST_NAME:
         if not any(_takes_up(piece, each, keys) for each in follows):
             yield from _lacks(piece, keys)
-    elif not has and piece.is_held and any(map(these.is_drawn_on, beside(pieces, at))):
+    elif piece.told and not has and piece.is_held and any(map(these.is_drawn_on, beside(pieces, at))):
         yield piece.text
 
 

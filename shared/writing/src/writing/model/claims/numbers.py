@@ -28,7 +28,8 @@ def number_problems(these: Comparison) -> Iterator[str]:
     for key, unit, behind in _with_units(these.claim.tokens):
         units = [there for number, there, _ in theirs if number == key]
         unknown = behind and behind not in these.said.keys and all(units)
-        if units and (unknown or (unit and unit not in units)):
+        elliptic = "" in units and any(there == unit for _, there, _ in theirs)
+        if units and (unknown or (unit and unit not in units and not elliptic)):
             yield f"the number {key} has another unit in its passage"
 
 

@@ -20,7 +20,9 @@ BEGINS: Final = _ADDS | _LIMITS
 _HELD: Final = _LIMITS | {"or", "as", "according", "before", "after"}
 FRAME_KEYS: Final = frozenset(content_key(word) for row in rows("frames") for word in row["words"].split())
 """Words that attribute, doubt, deny, limit or announce what stands with them."""
-_TELLING: Final = FRAME_KEYS | {content_key(word) for word in ("find", "show", "hold", "so", "mean")}
+_TELLING: Final = FRAME_KEYS | {
+    content_key(word) for word in ("find", "show", "hold", "so", "mean", "provided")
+}
 """Behind them, “that” begins no description of a thing."""
 _ENDS: Final = frozenset({";", ":", ".", "!"})
 
@@ -48,7 +50,7 @@ class Piece:
         return tuple(
             each
             for at, each in enumerate(self.tokens)
-            if plain_word(each) not in BEGINS | PREPOSITIONS | {"otherwise"}
+            if plain_word(each) not in BEGINS | PREPOSITIONS | {"otherwise", "according"}
             and (each.kind in {WordKind.CONTENT, WordKind.STRICT} or is_number(self.tokens, at))
         )
 
@@ -64,7 +66,7 @@ class Piece:
     def is_held(self) -> bool:
         """Whether it limits the piece beside it: “if …”, and “in …” at the beginning of a statement, “who …” without a comma."""
         return (
-            self.first in _HELD
+            (self.first in _HELD and not (self.first == "as" and self.after_mark))
             or (self.begins_statement and self.first in PREPOSITIONS)
             or (self.first == "who" and not self.after_mark)
         )

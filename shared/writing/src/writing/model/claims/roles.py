@@ -125,6 +125,7 @@ def _subject(tokens: Sequence[Token]) -> tuple[Token, ...]:
         begin
         and tokens[begin - 1].kind is not WordKind.BREAK
         and plain_word(tokens[begin - 1]) not in _ENDS_SUBJECT
+        and not (is_past(tokens[begin - 1].text) and begin < len(tokens))
     ):
         begin -= 1
     return tuple(tokens[begin:]) if tokens and tokens[-1].kind in SAYING else ()
@@ -155,7 +156,8 @@ def _is_noun(tokens: Sequence[Token], at: int, begin: int) -> bool:
         tokens[each].text.endswith("s") and tokens[each].text.islower() and not _is_counted(tokens, each)
         for each in beside
     )
-    return verb or other or _is_counted(tokens, at) or tokens[at].key in UNIT_KEYS
+    ends = any(each.kind is WordKind.BREAK for each in tokens[at + 1 : at + 2])
+    return verb or other or ends or _is_counted(tokens, at) or tokens[at].key in UNIT_KEYS
 
 
 def _is_counted(tokens: Sequence[Token], at: int) -> bool:
