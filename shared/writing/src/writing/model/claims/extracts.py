@@ -11,7 +11,7 @@ from typing import Final
 
 from writing.model.claims.comparison import Comparison
 from writing.model.claims.pieces import SAYING, Piece, meaningful_keys, plain_word
-from writing.model.claims.wording import ARTICLES, NEGATIONS, PREPOSITIONS, Token, WordKind
+from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind
 
 LONGEST_NAME: Final = 3
 """The most words that only name what another piece is about."""
@@ -26,20 +26,9 @@ LONGEST_ADDITION: Final = 3
 """The most words in a row that the passages lack."""
 
 _LOOSE_PHRASES: Final = frozenset({"from", "by", "of", "to", "on", "into"})
-_EXACT: Final = NEGATIONS | {
-    "not",
-    "all",
-    "every",
-    "each",
-    "any",
-    "most",
-    "only",
-    "half",
-    "few",
-    "fewer",
-    "less",
-    "than",
-}
+_EXACT: Final = frozenset(
+    "not never none nothing nobody all every each any most only half few fewer less".split()
+)  # noqa: SIM905
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 _TAKE_UP: Final = frozenset({"and", "but", "yet"})
 
@@ -146,8 +135,12 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
         )
         adjective = described and (token is not piece.told[0] or piece.first in _RELATIVES)
         loose = phrase in _LOOSE_PHRASES and not token.text[0].isupper()
-        if not _describes(piece, token, keys) and (is_exact or not (adjective or loose)):
+        if not _describes(piece, token, keys) and (is_exact or not (adjective or loose or _is_manner(token))):
             yield token.text
+
+
+def _is_manner(token: Token) -> bool:
+    return token.kind is WordKind.CONTENT and token.text.endswith("ly")
 
 
 def _describes(piece: Piece, token: Token, keys: AbstractSet[str]) -> bool:

@@ -50,7 +50,7 @@ class Piece:
         return tuple(
             each
             for at, each in enumerate(self.tokens)
-            if plain_word(each) not in BEGINS | PREPOSITIONS | {"otherwise", "according"}
+            if plain_word(each) not in BEGINS | PREPOSITIONS | {"otherwise", "according", "instead"}
             and (each.kind in {WordKind.CONTENT, WordKind.STRICT} or is_number(self.tokens, at))
         )
 

@@ -1,6 +1,7 @@
 """Checks that a sentence keeps what limits a statement: not, only, some, may, if, said, was, because, the first. Pure."""
 
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -17,6 +18,7 @@ CONDITIONAL: Final = words("joins", "conditional")
 _DENYING: Final = NOT | words("denials", "scarcely")
 _DENYING_OTHERWISE: Final = _DENYING | words("denials", "others")
 _DENYING_UNDER_CONDITIONS: Final = _DENYING_OTHERWISE | words("denials", "conditions")
+_UNLESS: Final = frozenset({"unless", "except", "only", "until"})
 _NO_PREFIX: Final = tuple(words("denials", "no_prefix"))
 _NOT_ONLY: Final = words("denials", "not_only")
 _ADDED: Final = tuple(words("additions", name) for name in ("only", "all", "unreal", "wide"))
@@ -107,21 +109,26 @@ def negations(these: Comparison) -> Iterator[str]:
     """“Not” left out or added."""
     theirs = [each for said in these.support for each in said.pieces]
     for own in these.pieces:
-        denying = [each for each in theirs if each.keys & own.keys and _denies(each, _DENYING_OTHERWISE)]
-        only = these.claim.words & CONDITIONAL and these.said.words & words("denials", "conditions")
+        denying = [
+            each
+            for each in theirs
+            if each.keys & own.keys
+            and _denies(each.words - these.claim.words | each.words & _DENYING_OTHERWISE, _DENYING_OTHERWISE)
+        ]
+        only = these.claim.words & CONDITIONAL and these.said.words & _UNLESS - these.claim.words
         if any(_denied(own)) and not denying and not only:
             yield "its passages do not say “not”"
-    for each in () if _denies(these.claim, _DENYING_UNDER_CONDITIONS) else theirs:
+    for each in () if _denies(these.claim.words, _DENYING_UNDER_CONDITIONS) else theirs:
         drawn_on = these.is_drawn_on(each)
         denied = [keys for keys in _denied(each) if keys]
         if any(keys <= these.claim.keys or (drawn_on and keys & these.claim.keys) for keys in denied):
             yield "its passage says “not” there, which must not be left out"
 
 
-def _denies(piece: Piece, denying: frozenset[str]) -> bool:
-    """Whether it negates in any way: with “not”, “without”, “unable”."""
+def _denies(some: AbstractSet[str], denying: frozenset[str]) -> bool:
+    """Whether the words negate in any way: with “not”, “without”, “unable”."""
     return any(
-        word in denying or (word.startswith("un") and not word.startswith(_NO_PREFIX)) for word in piece.words
+        word in denying or (word.startswith("un") and not word.startswith(_NO_PREFIX)) for word in some
     )
 
 
