@@ -32,6 +32,8 @@ _ENDS_SUBJECT: Final = (
     | _AUXILIARIES
     | {"that", "and", "or", "when", "where", "than", "since", "until", "before", "after"}
 )
+_OFTEN: Final = frozenset("often always never sometimes seldom also still".split())  # noqa: SIM905
+"""Between a noun and its verb, and seldom behind a verb."""
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 
 
@@ -156,7 +158,10 @@ def _is_noun(tokens: Sequence[Token], at: int, begin: int) -> bool:
         tokens[each].text.endswith("s") and tokens[each].text.islower() and not _is_counted(tokens, each)
         for each in beside
     )
-    ends = any(each.kind is WordKind.BREAK for each in tokens[at + 1 : at + 2])
+    ends = any(
+        each.kind is WordKind.BREAK or plain_word(each) in _OFTEN or each.text.endswith("ly")
+        for each in tokens[at + 1 : at + 2]
+    )
     return verb or other or ends or _is_counted(tokens, at) or tokens[at].key in UNIT_KEYS
 
 
