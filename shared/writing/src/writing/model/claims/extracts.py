@@ -27,8 +27,24 @@ LONGEST_ADDITION: Final = 3
 
 _LOOSE_PHRASES: Final = frozenset({"from", "by", "of", "to", "on", "into"})
 _EXACT: Final = frozenset(
-    "not never none nothing nobody all every each any most only half few fewer less".split()
-)  # noqa: SIM905
+    [
+        "not",
+        "never",
+        "none",
+        "nothing",
+        "nobody",
+        "all",
+        "every",
+        "each",
+        "any",
+        "most",
+        "only",
+        "half",
+        "few",
+        "fewer",
+        "less",
+    ]
+)
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 _TAKE_UP: Final = frozenset({"and", "but", "yet"})
 

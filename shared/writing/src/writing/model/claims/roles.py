@@ -206,7 +206,7 @@ def split_names(these: Comparison) -> Iterator[str]:
     }
     for one, other in pairwise(these.claim.tokens):
         named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
-        known = {one.key, other.key} <= these.known and not one.text.endswith("s")
+        known = {one.key, other.key} <= these.known and not one.text.endswith(("'s", "’s"))  # noqa: RUF001
         if named and known and (one.key, other.key) not in theirs:
             yield f"its passages do not say “{one.text} {other.text}”"
 
