@@ -128,7 +128,7 @@ def _left_out_of(
 
 def _takes_up(piece: Piece, other: Piece, keys: AbstractSet[str]) -> bool:
     """Whether the sentence has its subject only, for what the other says of that: “They take heat, and are cheap”."""
-    more = other.first in _TAKE_UP and other.keys & keys - piece.keys
+    more = other.first in _TAKE_UP and other.keys & keys - piece.keys and other.keys <= keys
     rest = dropwhile(lambda each: each.key in keys, piece.told)
     dated = any(each.kind is WordKind.NUMBER and each.key in keys for each in rest)
     return bool(more and piece.told) and piece.told[0].key in keys and not dated
