@@ -32,14 +32,7 @@ SUBTLE: list[dict[str, Any]] = json.loads((DRAFTS / "subtle_lies.json").read_tex
 READINGS: dict[str, list[Any]] = json.loads((DRAFTS / "readings.json").read_text())
 """What a capable language model found of all of these, given blind and mixed, in one run (`measuring.py`)."""
 
-LEFT_TO_THE_JUDGE = {
-    "attribution changed",
-    "date of something else",
-    "end of another statement",
-    "past made present",
-    "two statements mixed",
-    "unsupported conclusion",
-}
+LEFT_TO_THE_JUDGE = {"attribution changed", "unsupported conclusion"}
 """Of the fifty lies, those that a judge who agrees to everything would let through."""
 
 DAM = (
