@@ -23,7 +23,7 @@ from writing.extractive.passages import with_section
 from writing.extractive.quotations import quote_sources
 from writing.extractive.references import is_dependent
 from writing.extractive.sentences import split
-from writing.extractive.spine import NoSpineError, Part, Spine, SpineReader
+from writing.extractive.spine import WHOLE_WORDS, NoSpineError, Part, Spine, SpineReader
 from writing.extractive.times import is_outdated
 from writing.extractive.titles import (
     MIN_DESCRIPTION,
@@ -183,9 +183,11 @@ class _SpineArticle:
     def _spine(self, source: ArticleSource) -> Spine:
         assert source.section is not None
         resolve = resolver(source)
+        shown = _places(source) if source.section.words <= WHOLE_WORDS else frozenset()
         units = UnitReader(
             is_outdated=lambda sentence: is_outdated(sentence, source.published_on, self._today),
-            resolves=lambda target: resolve(target) is not None,
+            resolves=lambda target: resolve(target) is not None or target in shown,
+            is_whole=source.section.words <= WHOLE_WORDS,
         )
         return SpineReader(source.section, source.titles_above, self._stems, source.about, units).read()
 
@@ -301,6 +303,13 @@ class _SpineArticle:
         )
         for problem in problems(measures):
             raise NoSpineError(f"gives a text that misses a bound ({problem})")
+
+
+def _places(source: ArticleSource) -> frozenset[str]:
+    """Returns the targets of links that lead to a place within the source."""
+    assert source.section is not None
+    anchors = {each for _, section in source.section.walk() for each in (section.anchor, *section.anchors)}
+    return frozenset(f"{source.path}#{anchor}" for anchor in anchors if anchor) | {source.path or ""}
 
 
 def _heading(source: ArticleSource) -> str:

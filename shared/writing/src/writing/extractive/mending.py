@@ -64,7 +64,7 @@ class Surroundings:
     """What is shown around a paragraph."""
 
     above: bool = False
-    """A list, listing or table before it in its section."""
+    """All that stands before it in its section."""
     below: bool = False
     """One behind it in its section."""
     listing: bool = False
@@ -80,6 +80,8 @@ class Mender:
     resolves: Test
     """Whether a link's target has an address."""
     heading: AbstractSet[str]
+    is_whole: bool = False
+    """Whether the page or section around it is shown from beginning to end."""
 
     def paragraph(
         self, paragraph: Paragraph, *, leads: bool = False, surroundings: Surroundings | None = None
@@ -91,9 +93,10 @@ class Mender:
             leads: whether its last sentence leads up to a block that is shown with it.
             surroundings: what is shown around it.
         """
-        sentences = spans(paragraph.text)
-        if paragraph.flags or not sentences:
+        if paragraph.flags:
             return None
+        paragraph = self._without_pointers(paragraph, surroundings or Surroundings())
+        sentences = spans(paragraph.text)
         kept: list[int] = []
         words = 0
         for at, (begin, end) in enumerate(sentences):
@@ -124,8 +127,10 @@ class Mender:
         told = references.without_lead(sentence) if leading or around.below else sentence
         if self.is_outdated(sentence):
             return _Reference.POINTS
-        is_away = references.is_positional(told, has_above=around.above, has_below=around.below)
-        if is_away or (not around.listing and references.needs_listing(told)):
+        is_away = references.is_positional(
+            told, has_above=around.above, has_below=around.below, is_whole=self.is_whole
+        )
+        if is_away or (not (around.listing or around.above) and references.needs_listing(told)):
             return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
         if leading or any(
             begin <= each.start < end and self.resolves(each.target) for each in paragraph.links
@@ -134,6 +139,19 @@ class Mender:
         if references.is_pointer(told):
             return _Reference.POINTS
         return _Reference.DANGLES if references.is_numbered(told) else None
+
+    def _without_pointers(self, paragraph: Paragraph, around: Surroundings) -> Paragraph:
+        """Cuts brackets and last clauses that only say where else something stands: "(see section 4)", ", as shown in Table 2"."""
+        for begin, end in reversed(references.pointing_parts(paragraph.text)):
+            part = paragraph.text[begin:end]
+            links = [each for each in paragraph.links if begin <= each.start < end]
+            is_there = any(self.resolves(each.target) for each in links)
+            is_away = links or references.is_numbered(part) or references.is_positional(
+                part, has_above=around.above, has_below=around.below, is_whole=self.is_whole
+            )
+            if is_away and not is_there:
+                paragraph = _without(paragraph, begin, end)
+        return paragraph
 
     def structure(self, block: Structure) -> tuple[Block, ...] | None:
         """Returns the list, listing or table as it is shown; None if it is too long or unusable."""
@@ -201,6 +219,18 @@ class Mender:
         if paragraph.flags or references.has_credentials(text):
             return None
         return () if all(map(references.is_pointer, split(text))) else (paragraph,)
+
+
+def _without(paragraph: Paragraph, begin: int, end: int) -> Paragraph:
+    """Returns the paragraph without some of its characters: a bracket, or a clause, for which there is a mark."""
+    mark = "" if paragraph.text[begin:end].endswith(")") else f" {ELLIPSIS}"
+    shift = len(mark) - (end - begin)
+    links = [
+        each if each.end <= begin else Link(each.start + shift, each.end + shift, each.target)
+        for each in paragraph.links
+        if each.end <= begin or each.start >= end
+    ]
+    return Paragraph(paragraph.text[:begin] + mark + paragraph.text[end:], tuple(links))
 
 
 def _without_sign(blocks: tuple[Block, ...]) -> tuple[Block, ...]:

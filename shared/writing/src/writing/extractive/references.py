@@ -15,6 +15,8 @@ _PART: Final = (
     r"(?:sub-?section|section|chapter|page|document|manual|appendix|guide|article|tutorial|book|part|howto|faq|post|node|"
     r"lesson|reference|paper|text)"
 )
+# Works that an article is not.
+_WORK: Final = r"(?:chapter|manual|appendix|tutorial|book|howto|faq|lesson|reference|paper)"
 _TOLD: Final = (
     r"(?:mentioned|described|shown|discussed|explained|introduced|defined|seen|noted|listed|given|presented|outlined|"
     r"covered|detailed|documented|specified|stated|created|summari[sz]ed)"
@@ -48,6 +50,13 @@ _NUMBERED: Final = re.compile(
     r"|\bappendix [A-Z]\b|\b(?:see|cf\.)(?: also)?(?: the)? (?:section|chapter|appendix|page)\b|§",
     re.IGNORECASE,
 )
+# What only says where else something stands, with what it stands behind.
+_POINTING: Final = re.compile(
+    r" ?\((?:(?:for|more|e\.g\.|also|please|but)\b[^();]{0,80}? )?(?:see|cf\.?|refer to|follow|described|explained|shown)\b"
+    r"(?:[^()]|\([^()]{0,20}\)){0,160}\)"
+    rf"|,? (?:as|and|which|that) (?:is |are |was )?(?:also )?{_TOLD} (?:\w+ )?(?:in|at|on|under|by|below|above|next|later)\b[^.;:()]{{0,120}}(?=\.(?: |$))",
+    re.IGNORECASE,
+)
 _ABOVE: Final = re.compile(
     r"\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
     rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously|before|already)\b"
@@ -59,20 +68,33 @@ _BELOW: Final = re.compile(
     r"|\bthe (?:next|following) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b",
     re.IGNORECASE,
 )
-_ELSEWHERE: Final = re.compile(
-    r"\bthe (?:previous|preceding|next|following|last|earlier|first|second|above) "
-    r"(?:(?:few|two|three|several) )?(?:sub-?section|section|page|figure|chapter|diagram)s?\b"
-    rf"|\b(?:as|when|what|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|noted|used|did)\b"
+# A place of the same page: there for readers of the whole page.
+_NEIGHBOUR: Final = re.compile(
+    r"\bthe (?:previous|preceding|next|following|earlier|above) (?:(?:few|two|three|several) )?(?:sub-?section|section|page)s?\b"
+    rf"|\bas (?:we|i)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|did)\b"
     rf"|\b{_TOLD} (?:elsewhere|in (?:the )?(?:previous|next|preceding|following|earlier|last))\b"
-    r"|\bthe (?:section|chapter|page) (?:on|about|titled|called|named|entitled)\b"
-    rf"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bthis {_PART}\b(?! (?:number|size|cache|table|fault|break|of))|\bother chapters\b"
-    r"|\bin (?:chapters?|sections?) (?:of|on)\b|\blines? \d+\b|\bsidebar\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b"
+    r"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b",
+    re.IGNORECASE,
+)
+_ELSEWHERE: Final = re.compile(
+    r"\bthe (?:previous|preceding|next|following|earlier|above) (?:(?:few|two|three|several) )?(?:figure|chapter|diagram)s?\b"
+    r"|\bthe (?:section|chapter|page) (?:on|about|titled|called|named|entitled)\b|\bother chapters\b"
+    rf"|\bthis {_WORK}\b(?! (?:number|size|cache|table|fault|break|of))|\bin (?:chapters?|sections?) (?:of|on)\b|\bsee (?:the )?sidebar\b"
     r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b",
     re.IGNORECASE,
 )
 _EXAMPLE: Final = re.compile(
-    r"\b(?:this|the|that|our|these|both) (?:(?:\w+ )?examples?|sample|output|listing|snippet|script|session|transcript)\b"
-    r"|\bthis (?:configuration|program|code|command line|excerpt|query)\b|\bin the example\b",
+    r"\b(?:this|that|our|these|both) (?:(?:\w+ )?examples?|sample|output|listing|snippet|script|session|transcript)\b|\blines? \d+\b"
+    r"|\bthe (?:examples?|sample|listing|snippet|transcript)\b|\bthis (?:configuration(?! file)|code|command line|excerpt|query)\b",
+    re.IGNORECASE,
+)
+# Words with which a sentence leads up to what follows.
+_PROMISE: Final = re.compile(
+    r":$|\b(?:the|these) following\b|\bas follows\b|^(?:here|these|below) (?:is|are)\b", re.IGNORECASE
+)
+_COUNT: Final = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several|a few|some|a number of|various|different) (?:\w+ ){0,2}\w+s"
+    r"(?: (?:\w+ ){0,4}\w+)?\.$",
     re.IGNORECASE,
 )
 _DEPENDENT: Final = re.compile(
@@ -129,13 +151,18 @@ def is_pointer(sentence: str) -> bool:
 
 
 @lru_cache(_REMEMBERED)
-def is_positional(sentence: str, *, has_above: bool, has_below: bool) -> bool:
-    """Whether a sentence refers to a place by its position: "the table above", "as we saw".
+def is_positional(sentence: str, *, has_above: bool, has_below: bool, is_whole: bool = False) -> bool:
+    """Whether a sentence refers to a place by its position that is not shown: "the table above", "as we saw".
 
-    `has_above`, `has_below`: a list, listing or table of the same section is shown there.
+    Args:
+        sentence: as it stands in the source.
+        has_above: what stands before it in its section is shown.
+        has_below: a list, listing or table behind it in its section is shown.
+        is_whole: its page or section is shown from beginning to end.
     """
     return (
         _ELSEWHERE.search(sentence) is not None
+        or (not is_whole and _NEIGHBOUR.search(sentence) is not None)
         or (not has_above and _ABOVE.search(sentence) is not None)
         or (not has_below and _BELOW.search(sentence) is not None)
     )
@@ -147,9 +174,22 @@ def is_numbered(sentence: str) -> bool:
     return _NUMBERED.search(sentence) is not None
 
 
+def promises(sentence: str, *, has_more: bool) -> bool:
+    """Whether a sentence leads up to what must follow.
+
+    `has_more`: the source goes on. Then "There are two ways to do this." is a promise, too.
+    """
+    return _PROMISE.search(sentence) is not None or (has_more and _COUNT.search(sentence) is not None)
+
+
 def has_credentials(text: str) -> bool:
     """Whether a text has an address with a user's name and password."""
     return "@" in text and _CREDENTIALS.search(text) is not None
+
+
+def pointing_parts(text: str) -> list[tuple[int, int]]:
+    """Returns the (begin, end) of brackets and last clauses of sentences that only point: "(see section 4)"."""
+    return [match.span() for match in _POINTING.finditer(text)]
 
 
 def needs_listing(sentence: str) -> bool:

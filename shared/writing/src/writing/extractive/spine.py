@@ -15,6 +15,8 @@ from writing.extractive.titles import comparable, heading_of
 from writing.extractive.units import Unit, UnitReader, entries_below
 from writing.quality.likeness import runs
 
+WHOLE_WORDS: Final = 1_500
+"""A page or section with no more words is shown from beginning to end."""
 INTRODUCTION_WORDS: Final = 320
 """The longest introduction in front of sub-sections."""
 LONE_WORDS: Final = 900
