@@ -38,6 +38,8 @@ WHOLE_LIST_WORDS: Final = 520
 SHOWN_LIST_WORDS: Final = 330
 LEAST_ITEMS_SHOWN: Final = 0.8
 MAX_DEPTH: Final = 12
+_BEFORE: Final = 12
+"""Characters before a link that tell whether its words are the title of a place."""
 
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
 _ANNOUNCES: Final = re.compile(
@@ -132,13 +134,17 @@ class Mender:
         )
         if is_away or (not (around.listing or around.above) and references.needs_listing(told)):
             return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
-        if leading or any(
-            begin <= each.start < end and self.resolves(each.target) for each in paragraph.links
-        ):
+        links = [each for each in paragraph.links if begin <= each.start < end]
+        if leading or any(self.resolves(each.target) for each in links):
             return None
         if references.is_pointer(told):
             return _Reference.POINTS
-        return _Reference.DANGLES if references.is_numbered(told) else None
+        names_place = any(
+            references.is_place_name(paragraph.text[max(begin, each.start - _BEFORE) : each.start], name)
+            for each in links
+            if (name := paragraph.text[each.start : each.end])
+        )
+        return _Reference.DANGLES if names_place or references.is_numbered(told) else None
 
     def _without_pointers(self, paragraph: Paragraph, around: Surroundings) -> Paragraph:
         """Cuts brackets and last clauses that only say where else something stands: "(see section 4)", ", as shown in Table 2"."""

@@ -29,7 +29,7 @@ _NEAR: Final = (
 _POINTER: Final = re.compile(
     r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?, )?(?:please )?"
     r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
-    r"|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
+    r"|^more (?:on|about)\b|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
     r"|^(?:more|further|additional|full|complete|detailed|some) (?:\w+ ){0,2}(?:information|details?|documentation|examples?|explanations?) "
     r"(?:on|about|for|can|is|are|of|and)\b"
     rf"|^(?:in )?(?:this|the (?:following|next|present|rest of this|remainder of this)) (?:\w+ )?{_PART}s?\b"
@@ -54,9 +54,16 @@ _NUMBERED: Final = re.compile(
 _POINTING: Final = re.compile(
     r" ?\((?:(?:for|more|e\.g\.|also|please|but)\b[^();]{0,80}? )?(?:see|cf\.?|refer to|follow|described|explained|shown)\b"
     r"(?:[^()]|\([^()]{0,20}\)){0,160}\)"
-    rf"|,? (?:as|and|which|that) (?:is |are |was )?(?:also )?{_TOLD} (?:\w+ )?(?:in|at|on|under|by|below|above|next|later)\b[^.;:()]{{0,120}}(?=\.(?: |$))",
+    rf"|,? (?:as|and|which|that) (?:is |are |was )?(?:also )?{_TOLD} (?:\w+ )?(?:in|at|on|under|by|below|above|next|later)\b"
+    r"(?:[^.;:()]|\.(?=\d)){0,120}(?=\.(?: |$))"
+    r"|[,;] (?:but |and )?(?:please |also )?(?:see|refer to)\b(?! (?:if|whether|how|what|that))(?:[^.;:()]|\.(?=\d)){1,160}(?=\.(?: |$))",
     re.IGNORECASE,
 )
+_TO_A_PLACE: Final = re.compile(
+    r"(?:\b(?:see|visit|read|in|under|within|at|using|following|to|by|sections?|chapters?)|[\"“‘])\s*$",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_PLACE_NAME: Final = re.compile(r"[A-Z][\w'’.-]*(?: \S+)+")  # noqa: RUF001
 _ABOVE: Final = re.compile(
     r"\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
     rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously|before|already)\b"
@@ -190,6 +197,11 @@ def has_credentials(text: str) -> bool:
 def pointing_parts(text: str) -> list[tuple[int, int]]:
     """Returns the (begin, end) of brackets and last clauses of sentences that only point: "(see section 4)"."""
     return [match.span() for match in _POINTING.finditer(text)]
+
+
+def is_place_name(before: str, linked: str) -> bool:
+    """Whether linked words are the title of a page or section: "in" before "Structural Authentication"."""
+    return _PLACE_NAME.fullmatch(linked) is not None and _TO_A_PLACE.search(before) is not None
 
 
 def needs_listing(sentence: str) -> bool:
