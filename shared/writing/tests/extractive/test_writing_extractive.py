@@ -449,4 +449,4 @@ def test_the_introduction_of_its_own_page_does_not_follow_a_short_section() -> N
     short = source(section, path="kilns.html", titles_above=("Kiln",), about=0.75)
     article = digest(short, source(whole, n=2, path="kilns.html", about=0.8), keyword="bisque")
     assert article.body_markdown.startswith(KILN)
-    assert headings(article) == ["Loading for a bisque firing", "Wood kilns"]
+    assert headings(article) == ["Loading for a bisque firing"]

@@ -23,7 +23,7 @@ from writing.extractive.passages import with_section
 from writing.extractive.quotations import quote_sources
 from writing.extractive.references import is_dependent
 from writing.extractive.sentences import split
-from writing.extractive.spine import WHOLE_WORDS, NoSpineError, Part, Spine, SpineReader
+from writing.extractive.spine import WHOLE_WORDS, NoSpineError, Spine, SpineReader
 from writing.extractive.times import is_outdated
 from writing.extractive.titles import (
     MIN_DESCRIPTION,
@@ -33,7 +33,7 @@ from writing.extractive.titles import (
     heading_of,
     tidy,
 )
-from writing.extractive.units import UnitReader, paragraphs_of, shown_words
+from writing.extractive.units import Part, UnitReader, paragraphs_of, shown_words
 from writing.quality.measures import QUOTED, measure, problems
 from writing.writer import InsufficientSourcesError
 

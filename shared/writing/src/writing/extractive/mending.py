@@ -152,8 +152,12 @@ class Mender:
             part = paragraph.text[begin:end]
             links = [each for each in paragraph.links if begin <= each.start < end]
             is_there = any(self.resolves(each.target) for each in links)
-            is_away = links or references.is_numbered(part) or references.is_positional(
-                part, has_above=around.above, has_below=around.below, is_whole=self.is_whole
+            is_away = (
+                links
+                or references.is_numbered(part)
+                or references.is_positional(
+                    part, has_above=around.above, has_below=around.below, is_whole=self.is_whole
+                )
             )
             if is_away and not is_there:
                 paragraph = _without(paragraph, begin, end)

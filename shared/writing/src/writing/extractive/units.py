@@ -38,6 +38,8 @@ from writing.extractive.mending import (
 )
 from writing.extractive.sentences import is_prose, split
 
+TOP_LEVEL: Final = 2
+"""The level of an article's headings."""
 LISTING_WORDS: Final = 80
 """The words of all listings and tables of a unit that count as words of an article."""
 MIN_FRAGMENT_WORDS: Final = 8
@@ -82,6 +84,23 @@ class Unit:
         """Its first sentence; empty if it begins with no paragraph."""
         block = self.blocks[0] if self.blocks else None
         return next(iter(split(block.text)), "") if isinstance(block, Paragraph) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an article under one heading; the opening has none."""
+
+    heading: str | None
+    units: tuple[Unit, ...]
+    level: int = TOP_LEVEL
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple(block for unit in self.units for block in unit.blocks)
+
+    @property
+    def words(self) -> int:
+        return sum(unit.words for unit in self.units)
 
 
 def shown_words(blocks: Sequence[Block]) -> int:
