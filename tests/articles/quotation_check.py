@@ -3,7 +3,7 @@
 
 Spaces and typographic signs may differ; "[…]" marks a cut, and a term or title in bold is set off by a sign of ours. Two things that a
 page shows may be missing in a quotation: a bracket, as in "(see Quoting)", and the hyphen of a word that a manual page divides between
-two lines. The heading "See also" is ours; what stands under it are titles.
+two lines. The heading "See also" is ours; what stands under it are titles. A paragraph in emphasis is ours; its quotations are titles.
 """
 
 import re
@@ -24,6 +24,7 @@ _BRACKET: Final = re.compile(r"\([^()]{1,300}\)")
 _DIVIDED: Final = re.compile(r"(?<=\w)[-\u2010]\n\s*(?=\w)")
 _AFTER_TERM: Final = re.compile(r"^\s*[:–]\s")
 _SEE_ALSO: Final = "See also"
+_TITLES: Final = re.compile(r"“([^“”]+)”")
 _BLOCKS: Final = frozenset({"ul", "ol", "p", "pre", "table", "blockquote", "dl"})
 _SIGNS: Final = str.maketrans(
     {
@@ -78,10 +79,20 @@ def shown_parts(markdown: str) -> list[ShownPart]:
             see_also = element.text == _SEE_ALSO
             if see_also:
                 continue
-        if element.tag in _HEADING_TAGS | {"pre", "p", "td", "th", "li"}:
+        if _is_ours(element):
+            parts += [_part("heading", title) for title in _TITLES.findall(element.text_content())]
+        elif element.tag in _HEADING_TAGS | {"pre", "p", "td", "th", "li"}:
             kind = "heading" if element.tag in _HEADING_TAGS or see_also else element.tag
             parts += [_part("term" if bold else kind, text) for text, bold in _own_texts(element)]
     return [part for part in parts if part.text.strip(" .\n")]
+
+
+def _is_ours(element: lxml.html.HtmlElement) -> bool:
+    """Whether a paragraph is one sentence in emphasis; what an article quotes has none."""
+    emphasis = element[0] if element.tag == "p" and len(element) == 1 and not element.text else None
+    return (
+        emphasis is not None and emphasis.tag == "em" and _CITATION.fullmatch(emphasis.tail or "") is not None
+    )
 
 
 def _part(kind: str, text: str) -> ShownPart:

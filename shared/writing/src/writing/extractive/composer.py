@@ -5,14 +5,14 @@ same article. Sources that may only be quoted briefly give an article of short q
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
 from slugify import slugify
 
 from documents.blocks import Definitions
-from documents.sections import ENTRY_LEVEL
+from documents.sections import ENTRY_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
 from documents.words import stems_of, telling_stems
 from writing.article import MAX_META_DESCRIPTION, Article, ArticleSource, BrandWishes
@@ -51,6 +51,7 @@ MAX_TRIES = 6
 MAX_BEHIND = 0.25
 """Where a page is named like the keyword, one with so much less aboutness has another subject."""
 MAX_SEE_ALSO = 5
+MAX_LEFT_OUT = 5
 MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
 MAX_KEY_POINT = 240
@@ -165,7 +166,7 @@ class _SpineArticle:
             raise NoSpineError(
                 f"has only {words} words that can be quoted, and an article needs {MIN_SHOWN_WORDS}"
             )
-        body = [*self._markdown(parts), *self._see_also(spine, parts)]
+        body = [*self._markdown(parts), *self._closing(spine), *self._see_also(parts)]
         cited = {source.n for source, _ in parts}
         article = Article(
             title=self._title(),
@@ -227,22 +228,34 @@ class _SpineArticle:
                 blocks = blocks[1:]
             yield from writer.blocks(blocks)
 
-    def _see_also(self, spine: Spine, parts: Sequence[tuple[ArticleSource, Part]]) -> list[str]:
-        if not self._language.casefold().startswith("en"):
-            return []
-        taken = {comparable(part.heading or self._title()) for _, part in parts}
+    def _closing(self, spine: Spine) -> Iterator[str]:
+        """Yields where to read on, if the source goes on; the emphasis marks the sentence as ours."""
+        if not spine.left_out or not self._is_english:
+            return
         resolve = resolver(self._source)
-        items: dict[str, str] = {}
-        for section in spine.left_out:
-            title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
-            address = resolve(f"{self._source.path}#{section.anchor}") if section.anchor else None
-            if address is not None and comparable(title) not in taken:
-                items.setdefault(comparable(title), f"- [{escape(title)}]({address}) [{self._source.n}]")
-        for other in self._listed(parts):
-            items.setdefault(
-                comparable(_heading(other)), f"- [{escape(_heading(other))}]({other.url}) [{other.n}]"
-            )
-        return ["## See also", "\n".join([*items.values()][:MAX_SEE_ALSO])] if items else []
+        named = [self._named(section, resolve) for section in spine.left_out[:MAX_LEFT_OUT]]
+        more = len(spine.left_out) - len(named)
+        *first, last = [*named, *([f"{more} more"] if more else [])]
+        listed = f"{', '.join(first)} and {last}" if first else last
+        yield f"*There is more in the source: {listed}.* [{self._source.n}]"
+
+    def _named(self, section: Section, resolve: Callable[[str], str | None]) -> str:
+        title = f"“{escape(heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL))}”"
+        address = resolve(f"{self._source.path}#{section.anchor}") if section.anchor else None
+        return f"[{title}]({address})" if address else title
+
+    @property
+    def _is_english(self) -> bool:
+        return self._language.casefold().startswith("en")
+
+    def _see_also(self, parts: Sequence[tuple[ArticleSource, Part]]) -> list[str]:
+        if not self._is_english:
+            return []
+        items = {
+            comparable(_heading(other)): f"- [{escape(_heading(other))}]({other.url}) [{other.n}]"
+            for other in reversed(self._listed(parts))
+        }
+        return ["## See also", "\n".join(reversed(items.values()))] if items else []
 
     def _listed(self, parts: Sequence[tuple[ArticleSource, Part]]) -> list[ArticleSource]:
         """Returns the other sources about the keyword that readers can go to."""
@@ -259,9 +272,7 @@ class _SpineArticle:
         ][:MAX_SEE_ALSO]
 
     def _seen_also(self, parts: Sequence[tuple[ArticleSource, Part]]) -> set[int]:
-        return (
-            {each.n for each in self._listed(parts)} if self._language.casefold().startswith("en") else set()
-        )
+        return {each.n for each in self._listed(parts)} if self._is_english else set()
 
     def _title(self) -> str:
         return article_title(self._keyword, self._section.title, is_entry=self._is_entry)

@@ -31,7 +31,21 @@ def without_promises(parts: Sequence[Part]) -> list[Part]:
         if kept and not goes_on:
             kept = _ended(kept, has_more=False, is_last=False)
         shown.append(replace(part, units=tuple(kept)))
-    return shown
+    return [
+        part
+        for at, part in enumerate(shown)
+        if part.units or (at + 1 < len(shown) and shown[at + 1].level > part.level)
+    ]
+
+
+def has_promise(units: Sequence[Unit]) -> bool:
+    """Whether a sentence of a text leads up to what is neither a list nor a listing behind it."""
+    return any(
+        references.promises(sentence, has_more=True)
+        for unit in units
+        if isinstance(last := unit.blocks[-1], Paragraph)
+        for sentence in split(last.text)
+    )
 
 
 def _kept_unit(unit: Unit, behind: Unit | None, *, is_only: bool) -> Unit | None:
@@ -125,4 +139,5 @@ def _can_end(sentence: str, *, has_more: bool, is_last: bool) -> bool:
         and not is_value
         and _OPENS_NEXT.match(sentence) is None
         and not references.is_pointer(sentence)
+        and not references.is_numbered(sentence)
     )

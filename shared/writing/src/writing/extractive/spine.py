@@ -11,7 +11,7 @@ from documents.sections import ENTRY_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
-from writing.extractive.endings import cut_units, ended, without_promises
+from writing.extractive.endings import cut_units, ended, has_promise, without_promises
 from writing.extractive.mending import announces, beginning_of, is_sentence
 from writing.extractive.titles import comparable, heading_of
 from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below
@@ -77,7 +77,7 @@ class Spine:
 
     parts: tuple[Part, ...]
     left_out: tuple[Section, ...] = ()
-    """Sub-sections that there was no room for."""
+    """Sections that there was no room for."""
 
     @property
     def words(self) -> int:
@@ -244,7 +244,7 @@ class SpineReader:
     def _subsections(
         self, sections: Sequence[Section], words_before: int
     ) -> list[tuple[Section, list[Part]]]:
-        """Returns the parts of all sub-sections, if they fit; else of the first ones, without the sections below those."""
+        """Returns the parts of all sub-sections, if they fit; else of the first ones, some without the sections below them."""
         read = ((section, self._parts_of(section)) for section in sections[:MAX_READ])
         readable = [(section, parts) for section, parts in read if parts and _is_enough(section, parts)]
         self._readable = frozenset(id(section) for section, _ in readable)
@@ -256,15 +256,16 @@ class SpineReader:
         room = MAX_WORDS - min(words_before, INTRODUCTION_WORDS)
         for section, parts in distinct:
             own = _own(parts)
-            if found and _words(own) > room:
+            if _words(parts) <= room:
+                shown = parts
+            elif _words(own) <= room and not has_promise(own[0].units):
+                shown = own
+            elif found:
                 break
-            found.append((section, own if _words(own) <= room else _fitting(own, room)))
-            room -= _words(own)
-        for at, (section, own) in enumerate(found):
-            parts = next(parts for each, parts in distinct if each is section)
-            if 0 < (more := _words(parts) - _words(own)) <= room:
-                found[at] = (section, parts)
-                room -= more
+            else:
+                shown = _fitting(own, room)
+            found.append((section, shown))
+            room -= _words(shown)
         return found
 
     def _parts_of(
@@ -348,6 +349,8 @@ class SpineReader:
         rest = replace(part, units=part.units[1:])
         stays = bool(rest.units) and rest.words >= OWN_WORDS and not references.adds(rest.units[0].first)
         opening = Part(None, (first,) if stays else part.units)
+        if not stays:
+            parts = [replace(each, level=max(TOP_LEVEL, each.level - 1)) for each in parts]
         return self._spine(
             opening, [(section, [*([rest] if stays else []), *parts]), *found[1:]], subsections
         )
@@ -359,13 +362,25 @@ class SpineReader:
         subsections: Sequence[Section],
     ) -> Spine:
         shown = [*found]
-        titles = {id(section) for section, _ in shown}
-        left_out = tuple(
-            each for each in subsections if id(each) not in titles and id(each) in self._readable
-        )
         parts = [opening, *(part for _, parts in shown for part in parts)]
         parts = without_promises([*_without_repetition(parts)])
-        return Spine(tuple(ended(parts, MIN_SHOWN_WORDS)), left_out)
+        parts = ended(parts, MIN_SHOWN_WORDS)
+        return Spine(tuple(parts), tuple(self._left_out(subsections, {id(each) for each, _ in shown}, parts)))
+
+    def _left_out(
+        self, subsections: Sequence[Section], shown: AbstractSet[int], parts: Sequence[Part]
+    ) -> Iterator[Section]:
+        """Yields the sub-sections that there was no room for, and those below shown ones."""
+        headings = {part.heading for part in parts}
+        for section in subsections:
+            if id(section) not in shown:
+                yield from (section,) if id(section) in self._readable else ()
+                continue
+            for child in section.children:
+                is_short = child.words < MIN_SUBSECTION_WORDS or child in entries_below(section)
+                title = heading_of(child.title, is_entry=child.level >= ENTRY_LEVEL)
+                if not is_short and title not in headings and not _SKIPPED.match(child.title.strip()):
+                    yield child
 
 
 def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
