@@ -38,7 +38,7 @@ WHOLE_LIST_WORDS: Final = 520
 SHOWN_LIST_WORDS: Final = 330
 LEAST_ITEMS_SHOWN: Final = 0.8
 MAX_DEPTH: Final = 12
-_BEFORE: Final = 12
+_BEFORE: Final = 40
 """Characters before a link that tell whether its words are the title of a place."""
 
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences

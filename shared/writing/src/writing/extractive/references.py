@@ -60,10 +60,11 @@ _POINTING: Final = re.compile(
     re.IGNORECASE,
 )
 _TO_A_PLACE: Final = re.compile(
-    r"(?:\b(?:see|visit|read|in|under|within|at|using|following|to|by|sections?|chapters?)|[\"“‘])\s*$",  # noqa: RUF001
+    r"(?:\b(?:see|visit|read|review|consult|in|under|within|at|using|following|to|by|sections?|chapters?)|[\"“‘])\s*$",  # noqa: RUF001
     re.IGNORECASE,
 )
 _PLACE_NAME: Final = re.compile(r"[A-Z][\w'’.-]*(?: \S+)+")  # noqa: RUF001
+_TOLD_AT: Final = re.compile(rf"\b{_TOLD} (?:\w+ )?(?:in|at|under|within) (?:the )?$", re.IGNORECASE)
 _ABOVE: Final = re.compile(
     r"\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
     rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously|before|already)\b"
@@ -78,6 +79,7 @@ _BELOW: Final = re.compile(
 # A place of the same page: there for readers of the whole page.
 _NEIGHBOUR: Final = re.compile(
     r"\bthe (?:previous|preceding|next|following|earlier|above) (?:(?:few|two|three|several) )?(?:sub-?section|section|page)s?\b"
+    r"|\bthe (?:end|beginning|start|rest|remainder|bottom|top) of this (?:sub-?section|section|page|document|article|guide)\b"
     rf"|\bas (?:we|i)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|did)\b"
     rf"|\b{_TOLD} (?:elsewhere|in (?:the )?(?:previous|next|preceding|following|earlier|last))\b"
     r"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b",
@@ -201,7 +203,8 @@ def pointing_parts(text: str) -> list[tuple[int, int]]:
 
 def is_place_name(before: str, linked: str) -> bool:
     """Whether linked words are the title of a page or section: "in" before "Structural Authentication"."""
-    return _PLACE_NAME.fullmatch(linked) is not None and _TO_A_PLACE.search(before) is not None
+    is_title = _PLACE_NAME.fullmatch(linked) is not None and _TO_A_PLACE.search(before) is not None
+    return is_title or (linked[:1].isupper() and _TOLD_AT.search(before) is not None)
 
 
 def needs_listing(sentence: str) -> bool:

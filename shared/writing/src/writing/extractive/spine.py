@@ -374,7 +374,8 @@ class SpineReader:
         headings = {part.heading for part in parts}
         for section in subsections:
             if id(section) not in shown:
-                yield from (section,) if id(section) in self._readable else ()
+                is_telling = comparable(section.title) not in _INTRODUCTIONS
+                yield from (section,) if is_telling and id(section) in self._readable else ()
                 continue
             for child in section.children:
                 is_short = child.words < MIN_SUBSECTION_WORDS or child in entries_below(section)
@@ -396,7 +397,7 @@ def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
             said |= own
         name = comparable(part.heading or "")
         is_weak = name in headings or name in _INTRODUCTIONS or (part.heading is not None and not name)
-        if (is_weak and (part.level > TOP_LEVEL or not name)) or (not units and part.level > TOP_LEVEL):
+        if is_weak and (part.level > TOP_LEVEL or not name):
             continue
         headings.add(name)
         if units or part.heading is not None:
