@@ -148,20 +148,28 @@ class Mender:
 
     def _without_pointers(self, paragraph: Paragraph, around: Surroundings) -> Paragraph:
         """Cuts brackets and last clauses that only say where else something stands: "(see section 4)", ", as shown in Table 2"."""
-        for begin, end in reversed(references.pointing_parts(paragraph.text)):
-            part = paragraph.text[begin:end]
-            links = [each for each in paragraph.links if begin <= each.start < end]
-            is_there = any(self.resolves(each.target) for each in links)
-            is_away = (
-                links
-                or references.is_numbered(part)
-                or references.is_positional(
-                    part, has_above=around.above, has_below=around.below, is_whole=self.is_whole
-                )
-            )
-            if is_away and not is_there:
-                paragraph = _without(paragraph, begin, end)
+        for sentence_begin, sentence_end in reversed(spans(paragraph.text)):
+            sentence = paragraph.text[sentence_begin:sentence_end]
+            for begin, end in reversed(references.pointing_parts(sentence)):
+                if references.is_pointer(sentence):
+                    continue
+                place = (sentence_begin + begin, sentence_begin + end)
+                if self._is_away(paragraph, place, around):
+                    paragraph = _without(paragraph, *place)
         return paragraph
+
+    def _is_away(self, paragraph: Paragraph, place: tuple[int, int], around: Surroundings) -> bool:
+        """Whether a clause points at what is not shown and has no address."""
+        begin, end = place
+        links = [each for each in paragraph.links if begin <= each.start < end]
+        part = paragraph.text[begin:end]
+        return not any(self.resolves(each.target) for each in links) and (
+            bool(links)
+            or references.is_numbered(part)
+            or references.is_positional(
+                part, has_above=around.above, has_below=around.below, is_whole=self.is_whole
+            )
+        )
 
     def structure(self, block: Structure) -> tuple[Block, ...] | None:
         """Returns the list, listing or table as it is shown; None if it is too long or unusable."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from documents.blocks import DefinitionEntry, Definitions, Listing, Note, Paragraph, Table, words_in
-from documents.sections import ENTRY_LEVEL, Section
+from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
@@ -171,6 +171,13 @@ class SpineReader:
     def _introduced(self) -> tuple[Section, tuple[Section, ...]]:
         """Returns the section with a first sub-section "Introduction" or "Description" as its own text."""
         section = self._section
+        if (
+            section.level == PAGE_LEVEL
+            and not section.blocks
+            and [each.level for each in section.children] == [1]
+        ):
+            # Its only heading, which is not quite the page's title.
+            section = section.children[0]
         for at, child in enumerate(section.children[:MAX_SUBSECTIONS]):
             if comparable(child.title) in _INTRODUCTIONS:
                 blocks = (*section.blocks, *child.blocks)
