@@ -33,9 +33,9 @@ MAX_NUMBERED_WORDS: Final = 900
 MAX_ROWS: Final = 200
 MAX_COLUMNS: Final = 12
 MAX_LINES: Final = 400
-WHOLE_LIST_WORDS: Final = 520
+WHOLE_LIST_WORDS: Final = 900
 """Longer lists of independent items stop at `SHOWN_LIST_WORDS`."""
-SHOWN_LIST_WORDS: Final = 330
+SHOWN_LIST_WORDS: Final = 450
 LEAST_ITEMS_SHOWN: Final = 0.8
 MAX_DEPTH: Final = 12
 _BEFORE: Final = 40
@@ -47,6 +47,8 @@ _ANNOUNCES: Final = re.compile(
     r"two|three|four|five|six|seven|eight|nine|ten|steps)\b",
     re.IGNORECASE,
 )
+
+_SEE_ALSO: Final = re.compile(r"(?:see(?: also)?|references?|related(?: \w+)?):?$", re.IGNORECASE)
 
 Structure: TypeAlias = ItemList | Listing | Table | Definitions
 Test: TypeAlias = Callable[[str], bool]
@@ -284,7 +286,7 @@ def _table(table: Table) -> tuple[Block, ...]:
 
 
 def _definitions(entries: Sequence[DefinitionEntry]) -> tuple[Block, ...]:
-    told = [each for each in entries if each.blocks and each.terms]
+    told = [each for each in entries if each.blocks and each.terms and not _SEE_ALSO.match(each.terms[0])]
     if not told:
         return ()
     if words_in(Definitions(tuple(told))) > WHOLE_LIST_WORDS:

@@ -27,7 +27,7 @@ _NEAR: Final = (
 )
 # A pure pointer, or talk of the page about itself: nothing is lost without it.
 _POINTER: Final = re.compile(
-    r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?, )?(?:please )?"
+    r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?,? )?(?:please )?"
     r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
     r"|^more (?:on|about)\b|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
     r"|^(?:more|further|additional|full|complete|detailed|some) (?:\w+ ){0,2}(?:information|details?|documentation|examples?|explanations?) "
@@ -147,8 +147,8 @@ _KNOWN: Final = frozenset(
     stems_of("user system computer internet network kernel shell administrator default program")
 )
 _LEADING_WORDS: Final = re.compile(
-    r"\b(?:(?:the|these|this) following|as follows|following|below|like (?:this|these)|(?:this|these)(?=:?$)|here (?:is|are)|"
-    r"the (?:example|command|output)s?)\b",
+    r"\b(?:(?:(?:the|these|this) )?following(?! (?:chapter|(?:sub-?)?section|page|figure))|as follows|below|like (?:this|these)|"
+    r"(?:this|these)(?=:?$)|here (?:is|are)|the (?:example|command|output)s?)\b",
     re.IGNORECASE,
 )
 

@@ -44,6 +44,8 @@ MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
 MAX_CONTENTS_WORDS: Final = 40
 REPEATED_RUN: Final = 5
+LEAST_REPEATED: Final = 20
+"""Shorter units are not compared: terse sentences are alike."""
 REPEATED: Final = 0.4
 """The share of runs of five words from which a unit repeats others."""
 _VERB: Final = re.compile(
@@ -399,9 +401,12 @@ def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
         units = []
         for unit in part.units:
             own = runs(unit.text, REPEATED_RUN)
-            if len(own & said) < REPEATED * len(own) or unit.words < REPEATED_RUN:
+            if len(own & said) < REPEATED * len(own) or unit.words < LEAST_REPEATED:
                 units.append(unit)
             said |= own
+        if len(units) < len(part.units) and not any(unit.first for unit in units):
+            # A listing alone, without the sentence that said what it is.
+            units = []
         name = comparable(part.heading or "")
         is_weak = name in headings or name in _INTRODUCTIONS or (part.heading is not None and not name)
         if is_weak and (part.level > TOP_LEVEL or not name):

@@ -196,7 +196,7 @@ class _BlockReader:
             case Gap(kind):
                 self._at += 1
                 # At the beginning it is the page's table of contents, or the like.
-                self._is_connected = self._at == 1
+                self._is_connected = self._at == 1 and kind != "figure"
                 return Unit(()) if kind == "figure" or self._at == 1 else None
             case Table(rows) if len(rows) == 1:
                 return self._titled(block)
