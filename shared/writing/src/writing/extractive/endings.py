@@ -49,9 +49,16 @@ def has_promise(units: Sequence[Unit]) -> bool:
 
 
 def _kept_unit(unit: Unit, behind: Unit | None, *, is_only: bool) -> Unit | None:
-    if behind is None or not behind.behind_drop:
+    if behind is None or not (behind.behind_drop or _is_unkept(unit, behind)):
         return unit
     return _mended(unit, has_more=True, is_last=False) or (unit if is_only else None)
+
+
+def _is_unkept(unit: Unit, behind: Unit) -> bool:
+    """Whether a paragraph leads up to something that the reader of the page has lost: a sentence of its own follows."""
+    last, next_block = unit.blocks[-1], behind.blocks[0]
+    is_lead = isinstance(last, Paragraph) and last.text.endswith(":")
+    return is_lead and isinstance(next_block, Paragraph) and is_sentence(next_block.text)
 
 
 def cut_units(units: Sequence[Unit], room: int) -> tuple[Unit, ...]:

@@ -344,5 +344,6 @@ def _address_as_listing(block: Block) -> Block:
 
 def _is_scrap(paragraph: Paragraph) -> bool:
     """Whether nobody misses a paragraph: pointers, labels."""
-    is_label = len(paragraph.text.split()) < MIN_FRAGMENT_WORDS and not is_sentence(paragraph.text)
-    return not paragraph.flags and (is_label or all(map(references.is_pointer, split(paragraph.text))))
+    text = paragraph.text
+    is_label = len(text.split()) < MIN_FRAGMENT_WORDS and not is_sentence(text) and not text.endswith(":")
+    return not paragraph.flags and (is_label or all(map(references.is_pointer, split(text))))
