@@ -383,14 +383,19 @@ class SpineReader:
         headings = {part.heading for part in parts}
         for section in subsections:
             if id(section) not in shown:
-                is_telling = comparable(section.title) not in _INTRODUCTIONS
-                yield from (section,) if is_telling and id(section) in self._readable else ()
-                continue
-            for child in section.children:
-                is_short = child.words < MIN_SUBSECTION_WORDS or child in entries_below(section)
-                title = heading_of(child.title, is_entry=child.level >= ENTRY_LEVEL)
-                if not is_short and title not in headings and not _SKIPPED.match(child.title.strip()):
-                    yield child
+                candidates = (section,) if id(section) in self._readable else ()
+            else:
+                candidates = tuple(each for each in section.children if each not in entries_below(section))
+            for each in candidates:
+                title = heading_of(each.title, is_entry=each.level >= ENTRY_LEVEL)
+                is_named = title in headings or comparable(title) in _INTRODUCTIONS
+                if (
+                    each.words >= MIN_SUBSECTION_WORDS
+                    and not is_named
+                    and not _SKIPPED.match(each.title.strip())
+                ):
+                    headings.add(title)
+                    yield each
 
 
 def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
