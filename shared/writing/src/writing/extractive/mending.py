@@ -103,17 +103,25 @@ class Mender:
         sentences = spans(paragraph.text)
         kept: list[int] = []
         words = 0
+        is_pointer_dropped = False
         for at, (begin, end) in enumerate(sentences):
             text = paragraph.text[begin:end]
             leading = leads and at == len(sentences) - 1
             words += len(text.split())
             away = self._reference(paragraph, (begin, end), leading, surroundings or Surroundings())
-            is_torn = at > 0 and kept[-1:] != [at - 1] and references.is_dependent(text, self.heading)
+            # A mere pointer left out before "For example:" is no gap.
+            is_torn = (
+                at > 0
+                and kept[-1:] != [at - 1]
+                and not (leading and kept and is_pointer_dropped)
+                and references.is_dependent(text, self.heading)
+            )
             if away is None and not is_torn and (words <= MAX_PARAGRAPH_WORDS or leading or not kept):
                 kept.append(at)
                 continue
             if leading or (is_torn and not kept):
                 return None
+            is_pointer_dropped = away is _Reference.POINTS
             if kept[-1:] == [at - 1] and away is _Reference.DANGLES and references.qualifies(text):
                 # Without its exception, the sentence before claims too much.
                 kept.pop()

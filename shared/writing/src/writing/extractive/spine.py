@@ -25,6 +25,8 @@ CONTENTS_WORDS: Final = 185
 """The longest part behind a table of contents."""
 MAX_WORDS: Final = 950
 """The length of an article from a page or section that is too long to be shown whole."""
+ENOUGH_WORDS: Final = 300
+"""With so many words, no section is begun that must be cut."""
 MAX_SUBSECTIONS: Final = 12
 LOWEST_LEVEL: Final = 4
 MAX_READ: Final = 40
@@ -269,7 +271,7 @@ class SpineReader:
                 shown = parts
             elif _words(own) <= room and not has_promise(own[0].units):
                 shown = own
-            elif found:
+            elif sum(_words(each) for _, each in found) >= ENOUGH_WORDS or room <= 0:
                 break
             else:
                 shown = _fitting(own, room)
