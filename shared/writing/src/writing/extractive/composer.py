@@ -12,7 +12,7 @@ from datetime import date
 from slugify import slugify
 
 from documents.blocks import Definitions
-from documents.sections import ENTRY_LEVEL, Section
+from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
 from documents.words import stems_of, telling_stems
 from writing.article import MAX_META_DESCRIPTION, Article, ArticleSource, BrandWishes
@@ -184,11 +184,13 @@ class _SpineArticle:
     def _spine(self, source: ArticleSource) -> Spine:
         assert source.section is not None
         resolve = resolver(source)
-        shown = _places(source) if source.section.words <= WHOLE_WORDS else frozenset()
+        is_whole = source.section.words <= WHOLE_WORDS
+        has_neighbours = source.section.level == PAGE_LEVEL or len(source.section.children) > 0
+        shown = _places(source) if is_whole else frozenset()
         units = UnitReader(
             is_outdated=lambda sentence: is_outdated(sentence, source.published_on, self._today),
             resolves=lambda target: resolve(target) is not None or target in shown,
-            is_whole=source.section.words <= WHOLE_WORDS,
+            is_whole=is_whole and has_neighbours,
         )
         return SpineReader(source.section, source.titles_above, self._stems, source.about, units).read()
 

@@ -35,7 +35,7 @@ _POINTER: Final = re.compile(
     rf"|^(?:in )?(?:this|the (?:following|next|present|rest of this|remainder of this)) (?:\w+ )?{_PART}s?\b"
     rf"|^(?:the|this|these) (?:\w+ ){{0,3}}{_PART}s? (?:describes?|explains?|covers?|lists?|discuss(?:es)?|documents?|shows?|presents?|deals?)\b"
     r"|^(?:here|below|following) (?:is|are|we|follows?|you)\b|^the following\b|^(?:what follows|there follows)\b"
-    rf"|^(?:as |like )?(?:an? |the )?(?:\w+ ){{0,5}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
+    rf"|^(?:as |like )?(?:an? |the )?(?:\w+ ){{0,8}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
     rf"(?:in|at|on|under|by) (?:the |their |its |a )?(?:\w+ ){{0,4}}{_PART}s?\b"
     r"|^(?:now )?(?:we|let us|let's|i)(?:'ll| will| shall)? (?:now |also |then |first |next )?(?:see|look|turn|discuss|describe|explain|cover|show|start|"
     r"talk|review|present|examine|return)\b"
