@@ -1,7 +1,7 @@
 # ruff: noqa: RUF001, RUF003 - typographic signs are what it is about
 """Checks that all an article shows stands in its pages: by code that shares nothing with `reading` and `writing`.
 
-Spaces and typographic signs may differ; "[…]" marks a cut, and a term or title in bold is set off by a sign of ours. Two things that a
+Spaces and typographic signs may differ; "[…]" marks a cut, as "…" at the end of a heading; a term or title in bold is set off by a sign of ours. Two things that a
 page shows may be missing in a quotation: a bracket, as in "(see Quoting)", and the hyphen of a word that a manual page divides between
 two lines. The heading "See also" is ours; what stands under it are titles. A paragraph in emphasis is ours; its quotations are titles.
 """
@@ -138,7 +138,8 @@ def _pieces(part: ShownPart) -> Iterable[str]:
 
 def _is_shown(piece: str, sources: Iterable[PageText], *, kind: str) -> bool:
     if kind == "heading":
-        return any(comparable(piece).casefold() in source.whole.casefold() for source in sources)
+        title = comparable(piece.removesuffix("…")).casefold()
+        return any(title in source.whole.casefold() for source in sources)
     if kind == "pre":
         lines = [comparable(line) for line in piece.splitlines() if line.strip()]
         return any(_are_in_order(lines, source.whole) for source in sources)

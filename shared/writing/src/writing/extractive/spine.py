@@ -385,9 +385,9 @@ class SpineReader:
         headings = {part.heading for part in parts}
         for section in subsections:
             if id(section) not in shown:
-                candidates = (section,) if id(section) in self._readable else ()
+                candidates = [section] if id(section) in self._readable else []
             else:
-                candidates = tuple(each for each in section.children if each not in entries_below(section))
+                candidates = [each for each in section.children if each not in entries_below(section)]
             for each in candidates:
                 title = heading_of(each.title, is_entry=each.level >= ENTRY_LEVEL)
                 is_named = title in headings or comparable(title) in _INTRODUCTIONS
