@@ -16,6 +16,7 @@ from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
 from documents.words import stems_of, telling_stems
 from writing.article import MAX_META_DESCRIPTION, Article, ArticleSource, BrandWishes
+from writing.extractive.endings import ended
 from writing.extractive.languages import is_foreign
 from writing.extractive.links import resolver
 from writing.extractive.markdown import MarkdownWriter, escape
@@ -47,6 +48,8 @@ MIN_ABOUT = 0.6
 ALSO_ABOUT = 0.72
 """The least aboutness of another section that fills up a short article."""
 SHORT_WORDS = 180
+MIN_ADDED = 20
+"""The fewest words of such a section, where its end is dropped."""
 MAX_TRIES = 6
 MAX_BEHIND = 0.25
 """Where a page is named like the keyword, one with so much less aboutness has another subject."""
@@ -207,7 +210,7 @@ class _SpineArticle:
                 continue
             heading = heading_of(other.section.title, is_entry=other.section.level >= ENTRY_LEVEL)
             try:
-                opening = self._spine(other).parts[0]
+                (opening,) = ended(self._spine(other).parts[:1], MIN_ADDED)
             except NoSpineError:
                 continue
             if comparable(heading) in taken:
