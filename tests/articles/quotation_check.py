@@ -1,9 +1,10 @@
 # ruff: noqa: RUF001, RUF003 - typographic signs are what it is about
 """Checks that all an article shows stands in its pages: by code that shares nothing with `reading` and `writing`.
 
-Spaces and typographic signs may differ; "[…]" marks a cut, as "…" at the end of a heading; a term or title in bold is set off by a sign of ours. Two things that a
-page shows may be missing in a quotation: a bracket, as in "(see Quoting)", and the hyphen of a word that a manual page divides between
-two lines. The heading "See also" is ours; what stands under it are titles. A paragraph in emphasis is ours; its quotations are titles.
+Spaces and typographic signs may differ; "[…]" marks a cut, and "…" the end of a long heading; a term or title in bold is set off by a sign
+of ours. Two things that a page shows may be missing in a quotation: a bracket, as in "(see Quoting)", and the hyphen of a word that a manual
+page divides between two lines. The heading "See also" is ours; what stands under it are titles. A paragraph in emphasis is ours, too: it
+says where the source goes on, and its quotations are titles.
 """
 
 import re
