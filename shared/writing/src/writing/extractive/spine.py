@@ -390,7 +390,7 @@ class SpineReader:
                 candidates = [each for each in section.children if each not in entries_below(section)]
             for each in candidates:
                 title = heading_of(each.title, is_entry=each.level >= ENTRY_LEVEL)
-                is_named = title in headings or comparable(title) in _INTRODUCTIONS
+                is_named = title in headings or title.endswith("…") or comparable(title) in _INTRODUCTIONS
                 if (
                     each.words >= MIN_SUBSECTION_WORDS
                     and not is_named
