@@ -174,7 +174,13 @@ def test_another_section_fills_up_a_short_article_and_others_close_it() -> None:
         page(P(POWER), title="Kiln of bricks", children=()), n=3, about=0.65, url="https://kilns.example/b"
     )
     nowhere = source(page(P(WOOD), title="Kiln of fibre", children=()), n=4, about=0.65)
-    article = digest(source(short), more, far, nowhere, keyword="kiln")
+    other = source(
+        page(P(POWER), title="Clocks of the workshop", children=()),
+        n=5,
+        about=0.65,
+        url="https://kilns.example/c",
+    )
+    article = digest(source(short), more, far, nowhere, other, keyword="kiln")
     assert headings(article) == ["Gas kiln", "See also"]
     assert article.body_markdown.endswith("## See also\n\n- [Kiln of bricks](https://kilns.example/b) [3]\n")
     assert article.cited == (1, 2, 3)

@@ -263,7 +263,7 @@ class _SpineArticle:
         return ["## See also", "\n".join(reversed(items.values()))] if items else []
 
     def _listed(self, parts: Sequence[tuple[ArticleSource, Part]]) -> list[ArticleSource]:
-        """Returns the other sources about the keyword that readers can go to."""
+        """Returns the other sources that readers can go to and whose own titles have a word of the keyword."""
         taken = {comparable(part.heading or self._title()) for _, part in parts}
         shown = {source.n for source, _ in parts}
         return [
@@ -274,6 +274,7 @@ class _SpineArticle:
             and each.about >= MIN_ABOUT
             and comparable(_heading(each)) not in taken
             and telling_stems(_heading(each)) != tuple(self._stems)
+            and not frozenset(self._stems).isdisjoint(stems_of(_heading(each)))
         ][:MAX_SEE_ALSO]
 
     def _seen_also(self, parts: Sequence[tuple[ArticleSource, Part]]) -> set[int]:
