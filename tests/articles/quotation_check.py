@@ -1,9 +1,10 @@
 # ruff: noqa: RUF001, RUF003 - typographic signs are what it is about
 """Checks that all an article shows stands in its pages: by code that shares nothing with `reading` and `writing`.
 
-Spaces and typographic signs may differ; "[…]" marks a cut, and a term or title in bold is set off by a sign of ours. Two things that a
-page shows may be missing in a quotation: a bracket, as in "(see Quoting)", and the hyphen of a word that a manual page divides between
-two lines. The heading "See also" is ours; what stands under it are titles.
+Spaces and typographic signs may differ; "[…]" marks a cut, and "…" the end of a long heading; a term or title in bold is set off by a sign
+of ours. Two things that a page shows may be missing in a quotation: a bracket, as in "(see Quoting)", and the hyphen of a word that a manual
+page divides between two lines. The heading "See also" is ours; what stands under it are titles. A paragraph in emphasis is ours, too: it
+says where the source goes on, and its quotations are titles.
 """
 
 import re
@@ -24,6 +25,7 @@ _BRACKET: Final = re.compile(r"\([^()]{1,300}\)")
 _DIVIDED: Final = re.compile(r"(?<=\w)[-\u2010]\n\s*(?=\w)")
 _AFTER_TERM: Final = re.compile(r"^\s*[:–]\s")
 _SEE_ALSO: Final = "See also"
+_TITLES: Final = re.compile(r"“([^“”]+)”")
 _BLOCKS: Final = frozenset({"ul", "ol", "p", "pre", "table", "blockquote", "dl"})
 _SIGNS: Final = str.maketrans(
     {
@@ -78,10 +80,20 @@ def shown_parts(markdown: str) -> list[ShownPart]:
             see_also = element.text == _SEE_ALSO
             if see_also:
                 continue
-        if element.tag in _HEADING_TAGS | {"pre", "p", "td", "th", "li"}:
+        if _is_ours(element):
+            parts += [_part("heading", title) for title in _TITLES.findall(element.text_content())]
+        elif element.tag in _HEADING_TAGS | {"pre", "p", "td", "th", "li"}:
             kind = "heading" if element.tag in _HEADING_TAGS or see_also else element.tag
             parts += [_part("term" if bold else kind, text) for text, bold in _own_texts(element)]
     return [part for part in parts if part.text.strip(" .\n")]
+
+
+def _is_ours(element: lxml.html.HtmlElement) -> bool:
+    """Whether a paragraph is one sentence in emphasis; what an article quotes has none."""
+    emphasis = element[0] if element.tag == "p" and len(element) == 1 and not element.text else None
+    return (
+        emphasis is not None and emphasis.tag == "em" and _CITATION.fullmatch(emphasis.tail or "") is not None
+    )
 
 
 def _part(kind: str, text: str) -> ShownPart:
@@ -127,7 +139,8 @@ def _pieces(part: ShownPart) -> Iterable[str]:
 
 def _is_shown(piece: str, sources: Iterable[PageText], *, kind: str) -> bool:
     if kind == "heading":
-        return any(comparable(piece).casefold() in source.whole.casefold() for source in sources)
+        title = comparable(piece.removesuffix("…")).casefold()
+        return any(title in source.whole.casefold() for source in sources)
     if kind == "pre":
         lines = [comparable(line) for line in piece.splitlines() if line.strip()]
         return any(_are_in_order(lines, source.whole) for source in sources)

@@ -21,7 +21,7 @@ _ARTICLE = """A kiln is fired in two stages: "bisque" and glaze. It takes a day 
 
 A kiln is fired in two stages: 'bisque' and glaze (see Glazes). […] Nothing may be opened. [1]
 
-## Firing a Kiln
+## Firing a…
 
 1. Load the shelves. [1]
    - Leave a finger’s width. [1]
@@ -47,6 +47,8 @@ cone ()
 cone (n)
 ```
 
+*There is more in the source: “Firing a kiln” and [“Notes”](https://example.org/#notes).* [1]
+
 ## See also
 
 - Notes [1]
@@ -61,7 +63,7 @@ def pages() -> dict[int, PageText]:
 def test_an_article_of_the_page_passes(pages: dict[int, PageText]) -> None:
     article = _ARTICLE.replace("'bisque'", "“bisque”")
     assert missing_quotations(article, pages) == []
-    assert len(shown_parts(article)) == 18
+    assert len(shown_parts(article)) == 20
 
 
 @pytest.mark.parametrize(
@@ -80,8 +82,10 @@ def test_an_article_of_the_page_passes(pages: dict[int, PageText]) -> None:
         ("Wear gloves", "Wear boots", "p: Wear boots"),
         ("**Note:**", "**Danger:**", "term: Danger"),
         ("- Notes", "- Glazes of ash", "heading: Glazes of ash"),
+        ("[“Notes”]", "[“Glazes of ash”]", "heading: Glazes of ash"),
+        ("*There is more in the source: ", "*There* is more in the source: ", "p: There is more"),
         ("1222 °C", "1232 °C", "td: 1232 °C"),
-        ("## Firing a Kiln", "## More on kilns", "heading: More on kilns"),
+        ("## Firing a…", "## More on kilns", "heading: More on kilns"),
         ("A damper is a plate", "The damper is a plate", "p: The damper"),
         ("Nothing may be opened", "nothing may be opened", "nothing may"),
     ],

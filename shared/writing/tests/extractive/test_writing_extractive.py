@@ -63,10 +63,12 @@ def headings(article: Article) -> list[str]:
 
 
 def rendered(markdown: str) -> Iterator[tuple[str, str]]:
-    """(kind, text as a reader sees it) of each block."""
+    """(kind, text as a reader sees it) of each block of a source: a paragraph in emphasis is the digest's own."""
     tokens = _PARSER.parse(markdown)
     for at, token in enumerate(tokens):
         if token.type == "inline":
+            if [child.type for child in token.children or []][1:2] == ["em_open"]:
+                continue
             text = "".join(child.content for child in token.children or [])
             yield tokens[at - 1].type.removesuffix("_open"), text
         elif token.type == "fence":
@@ -172,10 +174,49 @@ def test_another_section_fills_up_a_short_article_and_others_close_it() -> None:
         page(P(POWER), title="Kiln of bricks", children=()), n=3, about=0.65, url="https://kilns.example/b"
     )
     nowhere = source(page(P(WOOD), title="Kiln of fibre", children=()), n=4, about=0.65)
-    article = digest(source(short), more, far, nowhere, keyword="kiln")
+    other = source(
+        page(P(POWER), title="Clocks of the workshop", children=()),
+        n=5,
+        about=0.65,
+        url="https://kilns.example/c",
+    )
+    article = digest(source(short), more, far, nowhere, other, keyword="kiln")
     assert headings(article) == ["Gas kiln", "See also"]
     assert article.body_markdown.endswith("## See also\n\n- [Kiln of bricks](https://kilns.example/b) [3]\n")
     assert article.cited == (1, 2, 3)
+
+
+def long_section(name: str, words: int, *children: Section) -> Section:
+    letters = "abcdefghijkl"
+    sentences = (
+        f"{name} {' '.join(f'{name[0].lower()}{each}{letters[n % 12]}{letters[n // 12]}' for each in letters)} ends."
+        for n in range(words // 14)
+    )
+    return Section(f"{name} kilns", 2, name.lower(), tuple(map(P, sentences)), children)
+
+
+@pytest.mark.parametrize(
+    ("children", "shown", "closing"),
+    [
+        # Whole, with all that stands below.
+        ([long_section("Raku", 500, Section("Salt", 3, "", (P(GAS),))), long_section("Wood", 500)],
+         ["Raku kilns", "Salt", "Wood kilns"], ""),
+        # Whole sections from the beginning, and what they go on with.
+        ([long_section(name, 400) for name in ("Raku", "Wood", "Gas", "Salt")], ["Raku kilns", "Wood kilns"],
+         "*There is more in the source: “Gas kilns” and [“Salt kilns”](https://k.example/1.html#salt).* [1]"),
+        # A section without those below it, if it stands without them.
+        ([long_section("Raku", 300, long_section("Salt", 900)), long_section("Wood", 500)], ["Raku kilns", "Wood kilns"],
+         "*There is more in the source: [“Salt kilns”](https://k.example/1.html#salt).* [1]"),
+    ],
+)  # fmt: skip
+def test_a_page_is_shown_whole_or_in_whole_sections(
+    children: list[Section], shown: list[str], closing: str
+) -> None:
+    children = [replace(each, anchor="") if each.title == "Gas kilns" else each for each in children]
+    kilns = page(P(KILN), children=children)
+    article = digest(source(kilns, path="1.html", url="https://k.example/1.html"))
+    assert headings(article) == shown
+    assert article.body_markdown.rstrip().rpartition("\n\n")[2].startswith(closing or "Wood wa")
 
 
 def test_a_subsection_that_depends_on_what_is_left_out_is_left_out() -> None:
@@ -449,4 +490,4 @@ def test_the_introduction_of_its_own_page_does_not_follow_a_short_section() -> N
     short = source(section, path="kilns.html", titles_above=("Kiln",), about=0.75)
     article = digest(short, source(whole, n=2, path="kilns.html", about=0.8), keyword="bisque")
     assert article.body_markdown.startswith(KILN)
-    assert headings(article) == ["Loading for a bisque firing", "Wood kilns"]
+    assert headings(article) == ["Loading for a bisque firing"]

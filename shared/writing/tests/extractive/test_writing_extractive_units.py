@@ -50,6 +50,7 @@ def shown(*blocks: Block, address: str | None = None) -> list[str]:
         # What a sentence leads up to is one unit with it.
         ([P("Type this:"), CODE], [f"Type this: [1]\n\n{FENCED}"]),
         ([P(HEAT), CODE], [f"{HEAT} [1]\n\n{FENCED}"]),
+        ([P(f"{HEAT} See Kilns. For example:"), CODE], [f"{HEAT} \\[…\\] For example: [1]\n\n{FENCED}"]),
         ([P("The stages are the following."), bullets("Dry", "Fire")], ["The stages are the following. [1]\n\n- Dry [1]\n- Fire [1]"]),
         ([P("A kiln has three parts."), bullets("Door", "Wall", "Roof")], ["A kiln has three parts. [1]\n\n- Door [1]\n- Wall [1]\n- Roof [1]"]),
         ([P("The stages are:"), Label("Stages"), bullets("Dry")], ["The stages are: [1]\n\nStages [1]\n\n- Dry [1]"]),
@@ -88,6 +89,34 @@ def test_blocks_that_belong_together(blocks: list[Block], expected: list[str]) -
         (f"{HEAT} {LOAD} However, the schedule in table 3 is slower.", HEAT),
         (f"{HEAT} See section 4. It cools slowly. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"{HEAT} This example shows a kiln.", HEAT),
+        # What a text on a computer speaks of anyway.
+        (
+            f"{HEAT} The output of the script goes to the terminal.",
+            f"{HEAT} The output of the script goes to the terminal.",
+        ),
+        (
+            f"{HEAT} The last section holds its name.",
+            f"{HEAT} The last section holds its name.",
+        ),
+        (
+            f"{HEAT} That is outside the scope of this document.",
+            f"{HEAT} That is outside the scope of this document.",
+        ),
+        (f"{HEAT} A schedule is at the end of this document. {LOAD}", HEAT),
+        # A bracket or a clause that only points is cut.
+        (
+            "A kiln (see section 4.2) holds its heat for hours after the fire.",
+            "A kiln holds its heat for hours after the fire.",
+        ),
+        (
+            "A kiln (see ramp(1)) holds its heat for hours after the fire.",
+            "A kiln (see ramp(1)) holds its heat for hours after the fire.",
+        ),
+        (
+            f"Shelves are loaded from the bottom, as shown in Table 2.1. {HEAT}",
+            f"Shelves are loaded from the bottom […]. {HEAT}",
+        ),
+        (f"{HEAT} For the cones see section 4.", HEAT),
         ("The kiln of chapter 3 is hot.", None),
         ("See the manual of the kiln.", None),
         ("In this chapter, kilns are described.", None),
@@ -111,6 +140,31 @@ def test_links_with_an_address_are_kept() -> None:
 
 
 @pytest.mark.parametrize(
+    ("before", "name", "is_quoted"),
+    [
+        ("More on this in ", "Structural Strength", False),
+        ("Old kilns are moved using ", "Moving a kiln of bricks", False),
+        ("The schedule of each kiln is described in ", "Firing", False),
+        ("Potters of all countries meet in the ", "Kiln Club", True),
+        ("A new kiln is dried out with ", "borg dry", True),
+    ],
+)
+def test_links_to_places_without_an_address(before: str, name: str, *, is_quoted: bool) -> None:
+    text = f"{before}{name}."
+    linked = P(f"{HEAT} {text}", (Link(len(HEAT) + 1 + len(before), len(HEAT) + len(text), "kilns.html"),))
+    assert shown(linked) == [f"{linked.text if is_quoted else HEAT} [1]"]
+    assert len(shown(linked, address="https://k.example/")[0]) > len(linked.text)
+
+
+def test_places_of_a_page_that_is_shown_whole_are_there() -> None:
+    text = P(f"{HEAT} The cones of the previous section bend, as we saw.")
+    section = Section("Kilns", 1, blocks=(P(LOAD), text))
+    whole = UnitReader(is_outdated=lambda _: False, resolves=lambda _: False, is_whole=True)
+    assert whole.read(section, frozenset())[1].blocks == (text,)
+    assert units(P(LOAD), text)[1].blocks == (P(HEAT),)
+
+
+@pytest.mark.parametrize(
     ("blocks", "expected"),
     [
         ([P(HEAT), P(f"{LOAD} The cones are:"), Gap("table"), P(HEAT)], [f"{HEAT} [1]", f"{LOAD} [1]"]),
@@ -131,13 +185,14 @@ def test_what_stands_behind_a_dropped_paragraph_is_marked() -> None:
 
 
 def test_long_lists_stop_after_whole_items() -> None:
-    items = [f"Item {n} of a list has nine words in it." for n in range(80)]
+    items = [f"Item {n} of a list has nine words in it." for n in range(120)]
     (unit,) = units(bullets(*items))
     kept, more = unit.blocks
     assert isinstance(kept, ItemList)
-    assert 30 <= len(kept.items) < 40
-    assert more == Label(f"({80 - len(kept.items)} more in the source)")
-    whole, *rest = units(ItemList(tuple(ListItem((P(text),)) for text in items), ordered=True))
+    assert 45 <= len(kept.items) < 55
+    assert more == Label(f"({120 - len(kept.items)} more in the source)")
+    numbered = tuple(ListItem((P(text),)) for text in items[:80])
+    whole, *rest = units(ItemList(numbered, ordered=True))
     assert not rest
     assert len(whole.blocks) == 1
 

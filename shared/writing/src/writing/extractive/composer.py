@@ -5,18 +5,19 @@ same article. Sources that may only be quoted briefly give an article of short q
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
 from slugify import slugify
 
 from documents.blocks import Definitions
-from documents.sections import ENTRY_LEVEL
+from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
 from documents.words import stems_of, telling_stems
 from writing.article import MAX_META_DESCRIPTION, Article, ArticleSource, BrandWishes
 from writing.body import escape
+from writing.extractive.endings import ended
 from writing.extractive.languages import is_foreign
 from writing.extractive.links import resolver
 from writing.extractive.markdown import MarkdownWriter
@@ -24,7 +25,7 @@ from writing.extractive.passages import with_section
 from writing.extractive.quotations import quote_sources
 from writing.extractive.references import is_dependent
 from writing.extractive.sentences import split
-from writing.extractive.spine import NoSpineError, Part, Spine, SpineReader
+from writing.extractive.spine import WHOLE_WORDS, NoSpineError, Spine, SpineReader
 from writing.extractive.times import is_outdated
 from writing.extractive.titles import (
     MIN_DESCRIPTION,
@@ -34,7 +35,7 @@ from writing.extractive.titles import (
     heading_of,
     tidy,
 )
-from writing.extractive.units import UnitReader, paragraphs_of, shown_words
+from writing.extractive.units import Part, UnitReader, paragraphs_of, shown_words
 from writing.quality.measures import QUOTED, measure, problems
 from writing.writer import InsufficientSourcesError
 
@@ -48,10 +49,13 @@ MIN_ABOUT = 0.6
 ALSO_ABOUT = 0.72
 """The least aboutness of another section that fills up a short article."""
 SHORT_WORDS = 180
+MIN_ADDED = 20
+"""The fewest words of such a section, where its end is dropped."""
 MAX_TRIES = 6
 MAX_BEHIND = 0.25
 """Where a page is named like the keyword, one with so much less aboutness has another subject."""
 MAX_SEE_ALSO = 5
+MAX_LEFT_OUT = 5
 MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
 MAX_KEY_POINT = 240
@@ -166,7 +170,7 @@ class _SpineArticle:
             raise NoSpineError(
                 f"has only {words} words that can be quoted, and an article needs {MIN_SHOWN_WORDS}"
             )
-        body = [*self._markdown(parts), *self._see_also(spine, parts)]
+        body = [*self._markdown(parts), *self._closing(spine), *self._see_also(parts)]
         cited = {source.n for source, _ in parts}
         article = Article(
             title=self._title(),
@@ -184,9 +188,13 @@ class _SpineArticle:
     def _spine(self, source: ArticleSource) -> Spine:
         assert source.section is not None
         resolve = resolver(source)
+        is_whole = source.section.words <= WHOLE_WORDS
+        has_neighbours = source.section.level == PAGE_LEVEL or len(source.section.children) > 0
+        shown = _places(source) if is_whole else frozenset()
         units = UnitReader(
             is_outdated=lambda sentence: is_outdated(sentence, source.published_on, self._today),
-            resolves=lambda target: resolve(target) is not None,
+            resolves=lambda target: resolve(target) is not None or target in shown,
+            is_whole=is_whole and has_neighbours,
         )
         return SpineReader(source.section, source.titles_above, self._stems, source.about, units).read()
 
@@ -203,7 +211,7 @@ class _SpineArticle:
                 continue
             heading = heading_of(other.section.title, is_entry=other.section.level >= ENTRY_LEVEL)
             try:
-                opening = self._spine(other).parts[0]
+                (opening,) = ended(self._spine(other).parts[:1], MIN_ADDED)
             except NoSpineError:
                 continue
             if comparable(heading) in taken:
@@ -226,25 +234,37 @@ class _SpineArticle:
                 blocks = blocks[1:]
             yield from writer.blocks(blocks)
 
-    def _see_also(self, spine: Spine, parts: Sequence[tuple[ArticleSource, Part]]) -> list[str]:
-        if not self._language.casefold().startswith("en"):
-            return []
-        taken = {comparable(part.heading or self._title()) for _, part in parts}
+    def _closing(self, spine: Spine) -> Iterator[str]:
+        """Yields where to read on, if the source goes on; the emphasis marks the sentence as ours."""
+        if not spine.left_out or not self._is_english:
+            return
         resolve = resolver(self._source)
-        items: dict[str, str] = {}
-        for section in spine.left_out:
-            title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
-            address = resolve(f"{self._source.path}#{section.anchor}") if section.anchor else None
-            if address is not None and comparable(title) not in taken:
-                items.setdefault(comparable(title), f"- [{escape(title)}]({address}) [{self._source.n}]")
-        for other in self._listed(parts):
-            items.setdefault(
-                comparable(_heading(other)), f"- [{escape(_heading(other))}]({other.url}) [{other.n}]"
-            )
-        return ["## See also", "\n".join([*items.values()][:MAX_SEE_ALSO])] if items else []
+        named = [self._named(section, resolve) for section in spine.left_out[:MAX_LEFT_OUT]]
+        more = len(spine.left_out) - len(named)
+        *first, last = [*named, *([f"{more} more"] if more else [])]
+        listed = f"{', '.join(first)} and {last}" if first else last
+        yield f"*There is more in the source: {listed}.* [{self._source.n}]"
+
+    def _named(self, section: Section, resolve: Callable[[str], str | None]) -> str:
+        title = f"“{escape(heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL))}”"
+        address = resolve(f"{self._source.path}#{section.anchor}") if section.anchor else None
+        return f"[{title}]({address})" if address else title
+
+    @property
+    def _is_english(self) -> bool:
+        return self._language.casefold().startswith("en")
+
+    def _see_also(self, parts: Sequence[tuple[ArticleSource, Part]]) -> list[str]:
+        if not self._is_english:
+            return []
+        items = {
+            comparable(_heading(other)): f"- [{escape(_heading(other))}]({other.url}) [{other.n}]"
+            for other in reversed(self._listed(parts))
+        }
+        return ["## See also", "\n".join(reversed(items.values()))] if items else []
 
     def _listed(self, parts: Sequence[tuple[ArticleSource, Part]]) -> list[ArticleSource]:
-        """Returns the other sources about the keyword that readers can go to."""
+        """Returns the other sources that readers can go to and whose own titles have a word of the keyword."""
         taken = {comparable(part.heading or self._title()) for _, part in parts}
         shown = {source.n for source, _ in parts}
         return [
@@ -255,12 +275,11 @@ class _SpineArticle:
             and each.about >= MIN_ABOUT
             and comparable(_heading(each)) not in taken
             and telling_stems(_heading(each)) != tuple(self._stems)
+            and not frozenset(self._stems).isdisjoint(stems_of(_heading(each)))
         ][:MAX_SEE_ALSO]
 
     def _seen_also(self, parts: Sequence[tuple[ArticleSource, Part]]) -> set[int]:
-        return (
-            {each.n for each in self._listed(parts)} if self._language.casefold().startswith("en") else set()
-        )
+        return {each.n for each in self._listed(parts)} if self._is_english else set()
 
     def _title(self) -> str:
         return article_title(self._keyword, self._section.title, is_entry=self._is_entry)
@@ -302,6 +321,13 @@ class _SpineArticle:
         )
         for problem in problems(measures):
             raise NoSpineError(f"gives a text that misses a bound ({problem})")
+
+
+def _places(source: ArticleSource) -> frozenset[str]:
+    """Returns the targets of links that lead to a place within the source."""
+    assert source.section is not None
+    anchors = {each for _, section in source.section.walk() for each in (section.anchor, *section.anchors)}
+    return frozenset(f"{source.path}#{anchor}" for anchor in anchors if anchor) | {source.path or ""}
 
 
 def _heading(source: ArticleSource) -> str:

@@ -33,11 +33,13 @@ MAX_NUMBERED_WORDS: Final = 900
 MAX_ROWS: Final = 200
 MAX_COLUMNS: Final = 12
 MAX_LINES: Final = 400
-WHOLE_LIST_WORDS: Final = 520
+WHOLE_LIST_WORDS: Final = 900
 """Longer lists of independent items stop at `SHOWN_LIST_WORDS`."""
-SHOWN_LIST_WORDS: Final = 330
+SHOWN_LIST_WORDS: Final = 450
 LEAST_ITEMS_SHOWN: Final = 0.8
 MAX_DEPTH: Final = 12
+_BEFORE: Final = 40
+"""Characters before a link that tell whether its words are the title of a place."""
 
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
 _ANNOUNCES: Final = re.compile(
@@ -45,6 +47,8 @@ _ANNOUNCES: Final = re.compile(
     r"two|three|four|five|six|seven|eight|nine|ten|steps)\b",
     re.IGNORECASE,
 )
+
+_SEE_ALSO: Final = re.compile(r"(?:see(?: also)?|references?|related(?: \w+)?):?$", re.IGNORECASE)
 
 Structure: TypeAlias = ItemList | Listing | Table | Definitions
 Test: TypeAlias = Callable[[str], bool]
@@ -64,7 +68,7 @@ class Surroundings:
     """What is shown around a paragraph."""
 
     above: bool = False
-    """A list, listing or table before it in its section."""
+    """All that stands before it in its section."""
     below: bool = False
     """One behind it in its section."""
     listing: bool = False
@@ -80,6 +84,8 @@ class Mender:
     resolves: Test
     """Whether a link's target has an address."""
     heading: AbstractSet[str]
+    is_whole: bool = False
+    """Whether the page or section around it is shown from beginning to end."""
 
     def paragraph(
         self, paragraph: Paragraph, *, leads: bool = False, surroundings: Surroundings | None = None
@@ -91,22 +97,31 @@ class Mender:
             leads: whether its last sentence leads up to a block that is shown with it.
             surroundings: what is shown around it.
         """
-        sentences = spans(paragraph.text)
-        if paragraph.flags or not sentences:
+        if paragraph.flags:
             return None
+        paragraph = self._without_pointers(paragraph, surroundings or Surroundings())
+        sentences = spans(paragraph.text)
         kept: list[int] = []
         words = 0
+        is_pointer_dropped = False
         for at, (begin, end) in enumerate(sentences):
             text = paragraph.text[begin:end]
             leading = leads and at == len(sentences) - 1
             words += len(text.split())
             away = self._reference(paragraph, (begin, end), leading, surroundings or Surroundings())
-            is_torn = at > 0 and kept[-1:] != [at - 1] and references.is_dependent(text, self.heading)
+            # A mere pointer left out before "For example:" is no gap.
+            is_torn = (
+                at > 0
+                and kept[-1:] != [at - 1]
+                and not (leading and kept and is_pointer_dropped)
+                and references.is_dependent(text, self.heading)
+            )
             if away is None and not is_torn and (words <= MAX_PARAGRAPH_WORDS or leading or not kept):
                 kept.append(at)
                 continue
             if leading or (is_torn and not kept):
                 return None
+            is_pointer_dropped = away is _Reference.POINTS
             if kept[-1:] == [at - 1] and away is _Reference.DANGLES and references.qualifies(text):
                 # Without its exception, the sentence before claims too much.
                 kept.pop()
@@ -124,16 +139,47 @@ class Mender:
         told = references.without_lead(sentence) if leading or around.below else sentence
         if self.is_outdated(sentence):
             return _Reference.POINTS
-        is_away = references.is_positional(told, has_above=around.above, has_below=around.below)
-        if is_away or (not around.listing and references.needs_listing(told)):
+        is_away = references.is_positional(
+            told, has_above=around.above, has_below=around.below, is_whole=self.is_whole
+        )
+        if is_away or (not (around.listing or around.above) and references.needs_listing(told)):
             return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
-        if leading or any(
-            begin <= each.start < end and self.resolves(each.target) for each in paragraph.links
-        ):
+        links = [each for each in paragraph.links if begin <= each.start < end]
+        if leading or any(self.resolves(each.target) for each in links):
             return None
         if references.is_pointer(told):
             return _Reference.POINTS
-        return _Reference.DANGLES if references.is_numbered(told) else None
+        names_place = any(
+            references.is_place_name(paragraph.text[max(begin, each.start - _BEFORE) : each.start], name)
+            for each in links
+            if (name := paragraph.text[each.start : each.end])
+        )
+        return _Reference.DANGLES if names_place or references.is_numbered(told) else None
+
+    def _without_pointers(self, paragraph: Paragraph, around: Surroundings) -> Paragraph:
+        """Cuts brackets and last clauses that only say where else something stands: "(see section 4)", ", as shown in Table 2"."""
+        for sentence_begin, sentence_end in reversed(spans(paragraph.text)):
+            sentence = paragraph.text[sentence_begin:sentence_end]
+            for begin, end in reversed(references.pointing_parts(sentence)):
+                if references.is_pointer(sentence):
+                    continue
+                place = (sentence_begin + begin, sentence_begin + end)
+                if self._is_away(paragraph, place, around):
+                    paragraph = _without(paragraph, *place)
+        return paragraph
+
+    def _is_away(self, paragraph: Paragraph, place: tuple[int, int], around: Surroundings) -> bool:
+        """Whether a clause points at what is not shown and has no address."""
+        begin, end = place
+        links = [each for each in paragraph.links if begin <= each.start < end]
+        part = paragraph.text[begin:end]
+        return not any(self.resolves(each.target) for each in links) and (
+            bool(links)
+            or references.is_numbered(part)
+            or references.is_positional(
+                part, has_above=around.above, has_below=around.below, is_whole=self.is_whole
+            )
+        )
 
     def structure(self, block: Structure) -> tuple[Block, ...] | None:
         """Returns the list, listing or table as it is shown; None if it is too long or unusable."""
@@ -203,6 +249,18 @@ class Mender:
         return () if all(map(references.is_pointer, split(text))) else (paragraph,)
 
 
+def _without(paragraph: Paragraph, begin: int, end: int) -> Paragraph:
+    """Returns the paragraph without some of its characters: a bracket, or a clause, for which there is a mark."""
+    mark = "" if paragraph.text[begin:end].endswith(")") else f" {ELLIPSIS}"
+    shift = len(mark) - (end - begin)
+    links = [
+        each if each.end <= begin else Link(each.start + shift, each.end + shift, each.target)
+        for each in paragraph.links
+        if each.end <= begin or each.start >= end
+    ]
+    return Paragraph(paragraph.text[:begin] + mark + paragraph.text[end:], tuple(links))
+
+
 def _without_sign(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     """Returns an item's blocks without a sign that the page typed in front of its text: "- ", "• "."""
     first = blocks[0]
@@ -236,7 +294,7 @@ def _table(table: Table) -> tuple[Block, ...]:
 
 
 def _definitions(entries: Sequence[DefinitionEntry]) -> tuple[Block, ...]:
-    told = [each for each in entries if each.blocks and each.terms]
+    told = [each for each in entries if each.blocks and each.terms and not _SEE_ALSO.match(each.terms[0])]
     if not told:
         return ()
     if words_in(Definitions(tuple(told))) > WHOLE_LIST_WORDS:

@@ -15,6 +15,8 @@ _PART: Final = (
     r"(?:sub-?section|section|chapter|page|document|manual|appendix|guide|article|tutorial|book|part|howto|faq|post|node|"
     r"lesson|reference|paper|text)"
 )
+# Works that an article is not.
+_WORK: Final = r"(?:chapter|manual|appendix|tutorial|book|howto|faq|lesson|reference|paper)"
 _TOLD: Final = (
     r"(?:mentioned|described|shown|discussed|explained|introduced|defined|seen|noted|listed|given|presented|outlined|"
     r"covered|detailed|documented|specified|stated|created|summari[sz]ed)"
@@ -25,15 +27,15 @@ _NEAR: Final = (
 )
 # A pure pointer, or talk of the page about itself: nothing is lost without it.
 _POINTER: Final = re.compile(
-    r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?, )?(?:please )?"
+    r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?,? )?(?:please )?"
     r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
-    r"|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
+    r"|^more (?:on|about)\b|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
     r"|^(?:more|further|additional|full|complete|detailed|some) (?:\w+ ){0,2}(?:information|details?|documentation|examples?|explanations?) "
     r"(?:on|about|for|can|is|are|of|and)\b"
     rf"|^(?:in )?(?:this|the (?:following|next|present|rest of this|remainder of this)) (?:\w+ )?{_PART}s?\b"
     rf"|^(?:the|this|these) (?:\w+ ){{0,3}}{_PART}s? (?:describes?|explains?|covers?|lists?|discuss(?:es)?|documents?|shows?|presents?|deals?)\b"
     r"|^(?:here|below|following) (?:is|are|we|follows?|you)\b|^the following\b|^(?:what follows|there follows)\b"
-    rf"|^(?:as |like )?(?:an? |the )?(?:\w+ ){{0,5}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
+    rf"|^(?:as |like )?(?:an? |the )?(?:\w+ ){{0,8}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
     rf"(?:in|at|on|under|by) (?:the |their |its |a )?(?:\w+ ){{0,4}}{_PART}s?\b"
     r"|^(?:now )?(?:we|let us|let's|i)(?:'ll| will| shall)? (?:now |also |then |first |next )?(?:see|look|turn|discuss|describe|explain|cover|show|start|"
     r"talk|review|present|examine|return)\b"
@@ -48,6 +50,21 @@ _NUMBERED: Final = re.compile(
     r"|\bappendix [A-Z]\b|\b(?:see|cf\.)(?: also)?(?: the)? (?:section|chapter|appendix|page)\b|§",
     re.IGNORECASE,
 )
+# What only says where else something stands, with what it stands behind.
+_POINTING: Final = re.compile(
+    r" ?\((?:(?:for|more|e\.g\.|also|please|but)\b[^();]{0,80}? )?(?:see|cf\.?|refer to|follow|described|explained|shown)\b"
+    r"(?:[^()]|\([^()]{0,20}\)){0,160}\)"
+    rf"|,? (?:as|and|which|that) (?:is |are |was )?(?:also )?{_TOLD} (?:\w+ )?(?:in|at|on|under|by|below|above|next|later)\b"
+    r"(?:[^.;:()]|\.(?=\d)){0,120}(?=\.(?: |$))"
+    r"|[,;] (?:but |and )?(?:please |also )?(?:see|refer to)\b(?! (?:if|whether|how|what|that))(?:[^.;:()]|\.(?=\d)){1,160}(?=\.(?: |$))",
+    re.IGNORECASE,
+)
+_TO_A_PLACE: Final = re.compile(
+    r"(?:\b(?:see|visit|read|review|consult|in|under|within|at|using|following|to|by|sections?|chapters?)|[\"“‘])\s*$",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_PLACE_NAME: Final = re.compile(r"[A-Z][\w'’.-]*(?: \S+)+")  # noqa: RUF001
+_TOLD_AT: Final = re.compile(rf"\b{_TOLD} (?:\w+ )?(?:in|at|under|within) (?:the )?$", re.IGNORECASE)
 _ABOVE: Final = re.compile(
     r"\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
     rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously|before|already)\b"
@@ -59,20 +76,34 @@ _BELOW: Final = re.compile(
     r"|\bthe (?:next|following) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b",
     re.IGNORECASE,
 )
-_ELSEWHERE: Final = re.compile(
-    r"\bthe (?:previous|preceding|next|following|last|earlier|first|second|above) "
-    r"(?:(?:few|two|three|several) )?(?:sub-?section|section|page|figure|chapter|diagram)s?\b"
-    rf"|\b(?:as|when|what|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|noted|used|did)\b"
+# A place of the same page: there for readers of the whole page.
+_NEIGHBOUR: Final = re.compile(
+    r"\bthe (?:previous|preceding|next|following|earlier|above) (?:(?:few|two|three|several) )?(?:sub-?section|section|page)s?\b"
+    r"|\bthe (?:end|beginning|start|rest|remainder|bottom|top) of this (?:sub-?section|section|page|document|article|guide)\b"
+    rf"|\bas (?:we|i)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|did)\b"
     rf"|\b{_TOLD} (?:elsewhere|in (?:the )?(?:previous|next|preceding|following|earlier|last))\b"
-    r"|\bthe (?:section|chapter|page) (?:on|about|titled|called|named|entitled)\b"
-    rf"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bthis {_PART}\b(?! (?:number|size|cache|table|fault|break|of))|\bother chapters\b"
-    r"|\bin (?:chapters?|sections?) (?:of|on)\b|\blines? \d+\b|\bsidebar\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b"
+    r"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b",
+    re.IGNORECASE,
+)
+_ELSEWHERE: Final = re.compile(
+    r"\bthe (?:previous|preceding|next|following|earlier|above) (?:(?:few|two|three|several) )?(?:figure|chapter|diagram)s?\b"
+    r"|\bthe (?:section|chapter|page) (?:on|about|titled|called|named|entitled)\b|\bother chapters\b"
+    rf"|\bthis {_WORK}\b(?! (?:number|size|cache|table|fault|break|of))|\bin (?:chapters?|sections?) (?:of|on)\b|\bsee (?:the )?sidebar\b"
     r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b",
     re.IGNORECASE,
 )
 _EXAMPLE: Final = re.compile(
-    r"\b(?:this|the|that|our|these|both) (?:(?:\w+ )?examples?|sample|output|listing|snippet|script|session|transcript)\b"
-    r"|\bthis (?:configuration|program|code|command line|excerpt|query)\b|\bin the example\b",
+    r"\b(?:this|that|our|these|both) (?:(?:\w+ )?examples?|sample|output|listing|snippet|script|session|transcript)\b|\blines? \d+\b"
+    r"|\bthe (?:examples?|sample|listing|snippet|transcript)\b|\bthis (?:configuration(?! file)|code|command line|excerpt|query)\b",
+    re.IGNORECASE,
+)
+# Words with which a sentence leads up to what follows.
+_PROMISE: Final = re.compile(
+    r":$|\b(?:the|these) following\b|\bas follows\b|^(?:here|these|below) (?:is|are)\b", re.IGNORECASE
+)
+_COUNT: Final = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several|a few|some|a number of|various|different) (?:\w+ ){0,2}\w+s"
+    r"(?: (?:\w+ ){0,4}\w+)?\.$",
     re.IGNORECASE,
 )
 _DEPENDENT: Final = re.compile(
@@ -116,8 +147,8 @@ _KNOWN: Final = frozenset(
     stems_of("user system computer internet network kernel shell administrator default program")
 )
 _LEADING_WORDS: Final = re.compile(
-    r"\b(?:(?:the|these|this) following|as follows|following|below|like (?:this|these)|(?:this|these)(?=:?$)|here (?:is|are)|"
-    r"the (?:example|command|output)s?)\b",
+    r"\b(?:(?:(?:the|these|this) )?following(?! (?:chapter|(?:sub-?)?section|page|figure))|as follows|below|like (?:this|these)|"
+    r"(?:this|these)(?=:?$)|here (?:is|are)|the (?:example|command|output)s?)\b",
     re.IGNORECASE,
 )
 
@@ -129,13 +160,18 @@ def is_pointer(sentence: str) -> bool:
 
 
 @lru_cache(_REMEMBERED)
-def is_positional(sentence: str, *, has_above: bool, has_below: bool) -> bool:
-    """Whether a sentence refers to a place by its position: "the table above", "as we saw".
+def is_positional(sentence: str, *, has_above: bool, has_below: bool, is_whole: bool = False) -> bool:
+    """Whether a sentence refers to a place by its position that is not shown: "the table above", "as we saw".
 
-    `has_above`, `has_below`: a list, listing or table of the same section is shown there.
+    Args:
+        sentence: as it stands in the source.
+        has_above: what stands before it in its section is shown.
+        has_below: a list, listing or table behind it in its section is shown.
+        is_whole: its page or section is shown from beginning to end.
     """
     return (
         _ELSEWHERE.search(sentence) is not None
+        or (not is_whole and _NEIGHBOUR.search(sentence) is not None)
         or (not has_above and _ABOVE.search(sentence) is not None)
         or (not has_below and _BELOW.search(sentence) is not None)
     )
@@ -147,9 +183,28 @@ def is_numbered(sentence: str) -> bool:
     return _NUMBERED.search(sentence) is not None
 
 
+def promises(sentence: str, *, has_more: bool) -> bool:
+    """Whether a sentence leads up to what must follow.
+
+    `has_more`: the source goes on. Then "There are two ways to do this." is a promise, too.
+    """
+    return _PROMISE.search(sentence) is not None or (has_more and _COUNT.search(sentence) is not None)
+
+
 def has_credentials(text: str) -> bool:
     """Whether a text has an address with a user's name and password."""
     return "@" in text and _CREDENTIALS.search(text) is not None
+
+
+def pointing_parts(text: str) -> list[tuple[int, int]]:
+    """Returns the (begin, end) of brackets and last clauses of sentences that only point: "(see section 4)"."""
+    return [match.span() for match in _POINTING.finditer(text)]
+
+
+def is_place_name(before: str, linked: str) -> bool:
+    """Whether linked words are the title of a page or section: "in" before "Structural Authentication"."""
+    is_title = _PLACE_NAME.fullmatch(linked) is not None and _TO_A_PLACE.search(before) is not None
+    return is_title or (linked[:1].isupper() and _TOLD_AT.search(before) is not None)
 
 
 def needs_listing(sentence: str) -> bool:

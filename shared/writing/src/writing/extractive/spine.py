@@ -6,22 +6,29 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from documents.blocks import Block, DefinitionEntry, Definitions, Listing, Note, Paragraph, Table, words_in
-from documents.sections import ENTRY_LEVEL, Section
+from documents.blocks import DefinitionEntry, Definitions, Listing, Note, Paragraph, Table, words_in
+from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
+from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
+from writing.extractive.endings import cut_units, ended, has_promise, without_promises
 from writing.extractive.mending import announces, beginning_of, is_sentence
 from writing.extractive.titles import comparable, heading_of
-from writing.extractive.units import Unit, UnitReader, entries_below
+from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below
 from writing.quality.likeness import runs
 
-INTRODUCTION_WORDS: Final = 320
+WHOLE_WORDS: Final = 1_500
+"""A page or section with no more words is shown from beginning to end."""
+INTRODUCTION_WORDS: Final = 600
 """The longest introduction in front of sub-sections."""
-LONE_WORDS: Final = 900
-"""The longest text without sub-sections."""
-SUBSECTIONS_WORDS: Final = 650
+CONTENTS_WORDS: Final = 185
+"""The longest part behind a table of contents."""
 MAX_WORDS: Final = 950
-MAX_SUBSECTIONS: Final = 7
+"""The length of an article from a page or section that is too long to be shown whole."""
+ENOUGH_WORDS: Final = 300
+"""With so many words, no section is begun that must be cut."""
+MAX_SUBSECTIONS: Final = 12
+LOWEST_LEVEL: Final = 4
 MAX_READ: Final = 40
 """Sub-sections that are read."""
 MIN_SHARE: Final = 60
@@ -38,9 +45,9 @@ MIN_CONTENTS: Final = 3
 MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
 MAX_CONTENTS_WORDS: Final = 40
-TOP_LEVEL: Final = 2
-"""The level of an article's headings."""
 REPEATED_RUN: Final = 5
+LEAST_REPEATED: Final = 20
+"""Shorter units are not compared: terse sentences are alike."""
 REPEATED: Final = 0.4
 """The share of runs of five words from which a unit repeats others."""
 _VERB: Final = re.compile(
@@ -69,29 +76,12 @@ class NoSpineError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of an article under one heading; the opening has none."""
-
-    heading: str | None
-    units: tuple[Unit, ...]
-    level: int = TOP_LEVEL
-
-    @property
-    def blocks(self) -> tuple[Block, ...]:
-        return tuple(block for unit in self.units for block in unit.blocks)
-
-    @property
-    def words(self) -> int:
-        return sum(unit.words for unit in self.units)
-
-
-@dataclass(frozen=True, slots=True)
 class Spine:
     """The parts of an article from one section, in the order of the source."""
 
     parts: tuple[Part, ...]
     left_out: tuple[Section, ...] = ()
-    """Sub-sections that there was no room for."""
+    """Sections that there was no room for."""
 
     @property
     def words(self) -> int:
@@ -170,10 +160,8 @@ class SpineReader:
 
     def _begun(self, introduction: Sequence[Unit], subsections: Sequence[Section]) -> Spine:
         """Returns the article with this introduction."""
-        opening = Part(None, _trimmed(introduction, INTRODUCTION_WORDS))
-        parts = self._subsections(subsections, MAX_WORDS - opening.words)
-        if not parts:
-            opening = Part(None, _trimmed(introduction, LONE_WORDS))
+        parts = self._subsections(subsections, sum(unit.words for unit in introduction))
+        opening = Part(None, cut_units(introduction, INTRODUCTION_WORDS if parts else WHOLE_WORDS))
         return self._spine(opening, parts, subsections)
 
     def _later(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
@@ -187,6 +175,13 @@ class SpineReader:
     def _introduced(self) -> tuple[Section, tuple[Section, ...]]:
         """Returns the section with a first sub-section "Introduction" or "Description" as its own text."""
         section = self._section
+        if (
+            section.level == PAGE_LEVEL
+            and not section.blocks
+            and [each.level for each in section.children] == [1]
+        ):
+            # Its only heading, which is not quite the page's title.
+            section = section.children[0]
         for at, child in enumerate(section.children[:MAX_SUBSECTIONS]):
             if comparable(child.title) in _INTRODUCTIONS:
                 blocks = (*section.blocks, *child.blocks)
@@ -257,56 +252,49 @@ class SpineReader:
             or (unit.behind_drop and first[:1].islower() and heading.isdisjoint(stems_of(first.split()[0])))
         )
 
-    def _subsections(self, sections: Sequence[Section], room: int) -> list[tuple[Section, list[Part]]]:
-        """Returns the parts of the most telling sub-sections, in the order of the source."""
+    def _subsections(
+        self, sections: Sequence[Section], words_before: int
+    ) -> list[tuple[Section, list[Part]]]:
+        """Returns the parts of all sub-sections, if they fit; else of the first ones, some without the sections below them."""
         read = ((section, self._parts_of(section)) for section in sections[:MAX_READ])
         readable = [(section, parts) for section, parts in read if parts and _is_enough(section, parts)]
         self._readable = frozenset(id(section) for section, _ in readable)
         by_title = {comparable(section.title): (section, parts) for section, parts in reversed(readable)}
         distinct = [*reversed(by_title.values())]
-        ranked = sorted(range(len(distinct)), key=lambda at: -self._telling(*distinct[at], at))
-        chosen = sorted(ranked[:MAX_SUBSECTIONS])
-        left = min(room, SUBSECTIONS_WORDS)
+        if words_before + sum(_words(parts) for _, parts in distinct) <= WHOLE_WORDS:
+            return distinct
         found: list[tuple[Section, list[Part]]] = []
-        for done, at in enumerate(chosen):
-            section, parts = distinct[at]
-            share = max(MIN_SHARE, left // (len(chosen) - done))
-            fitting = _fitting(parts, share)
-            found.append((section, fitting))
-            left -= sum(part.words for part in fitting)
-            room -= sum(part.words for part in fitting)
-            if room <= 0:
+        room = MAX_WORDS - min(words_before, INTRODUCTION_WORDS)
+        for section, parts in distinct:
+            own = _own(parts)
+            if _words(parts) <= room:
+                shown = parts
+            elif _words(own) <= room and not has_promise(own[0].units):
+                shown = own
+            elif sum(_words(each) for _, each in found) >= ENOUGH_WORDS or room <= 0:
                 break
+            else:
+                shown = _fitting(own, room)
+            found.append((section, shown))
+            room -= _words(shown)
         return found
 
-    def _telling(self, section: Section, parts: Sequence[Part], place: int) -> float:
-        words = sum(part.words for part in parts)
-        return (
-            self._share(section.title)
-            + 0.5 * self._share(parts[0].units[0].first if parts[0].units else "")
-            + min(1.0, words / 200)
-            - 0.05 * place
-        )
-
-    def _parts_of(self, section: Section) -> list[Part]:
-        """Returns a sub-section's own part, with parts below it if it is short."""
-        heading = self._heading | frozenset(stems_of(section.title))
+    def _parts_of(
+        self, section: Section, above: AbstractSet[str] = frozenset(), level: int = TOP_LEVEL
+    ) -> list[Part]:
+        """Returns the part of a section, and those of the sections below it."""
+        heading = self._heading | above | frozenset(stems_of(section.title))
         units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=False))
         if units and units[0].behind_drop and not self._names(section, units[0]):
             return []
-        own = Part(heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL), tuple(units))
-        if own.words >= OWN_WORDS or not section.children:
-            return [own] if units else []
-        below = []
-        for child in section.children[:MAX_SUBSECTIONS]:
-            if child in entries_below(section) or _SKIPPED.match(child.title.strip()):
-                continue
-            inner = heading | frozenset(stems_of(child.title))
-            found = self._connected(self._units.read(child, inner), inner, begins=False)
-            if found and not (found[0].behind_drop and not self._names(child, found[0])):
-                title = heading_of(child.title, is_entry=child.level >= ENTRY_LEVEL)
-                below.append(Part(title, tuple(found), level=TOP_LEVEL + 1))
-        return [own, *below] if below or units else []
+        below = [
+            part
+            for child in (section.children[:MAX_SUBSECTIONS] if level < LOWEST_LEVEL else ())
+            if child not in entries_below(section) and not _SKIPPED.match(child.title.strip())
+            for part in self._parts_of(child, heading, level + 1)
+        ]
+        title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
+        return [Part(title, tuple(units), level), *below] if below or units else []
 
     def _names(self, section: Section, unit: Unit) -> bool:
         own = frozenset(telling_stems(section.title)) - self._heading
@@ -337,7 +325,7 @@ class SpineReader:
                 and self._stands_alone(rest[0], heading, is_first=True)
                 and not references.adds(rest[0].first)
             ):
-                part = Part(title, _trimmed(rest, 2 * SUBSECTIONS_WORDS // MAX_SUBSECTIONS))
+                part = Part(title, cut_units(rest, CONTENTS_WORDS))
                 if part.words >= OWN_WORDS:
                     behind.append((section, [part]))
         if len(entries) < (2 if is_reference else MIN_CONTENTS):
@@ -353,12 +341,12 @@ class SpineReader:
                 rest = replace(section, blocks=section.blocks[len(units[0].blocks) :])
                 others = [rest if each is section else each for each in subsections]
                 opening = Part(None, (units[0],))
-                return self._spine(opening, self._subsections(others, MAX_WORDS - opening.words), others)
+                return self._spine(opening, self._subsections(others, opening.words), others)
         return None
 
     def _unheaded(self, subsections: Sequence[Section]) -> Spine | None:
         """Begins with the first sub-section without its heading, as a page without introduction does."""
-        found = self._subsections(subsections, MAX_WORDS)
+        found = self._subsections(subsections, 0)
         if not found or found[0][0] not in subsections[:2]:
             return None
         section, (part, *parts) = found[0]
@@ -372,6 +360,8 @@ class SpineReader:
         rest = replace(part, units=part.units[1:])
         stays = bool(rest.units) and rest.words >= OWN_WORDS and not references.adds(rest.units[0].first)
         opening = Part(None, (first,) if stays else part.units)
+        if not stays:
+            parts = [replace(each, level=max(TOP_LEVEL, each.level - 1)) for each in parts]
         return self._spine(
             opening, [(section, [*([rest] if stays else []), *parts]), *found[1:]], subsections
         )
@@ -383,12 +373,31 @@ class SpineReader:
         subsections: Sequence[Section],
     ) -> Spine:
         shown = [*found]
-        titles = {id(section) for section, _ in shown}
-        left_out = tuple(
-            each for each in subsections if id(each) not in titles and id(each) in self._readable
-        )
         parts = [opening, *(part for _, parts in shown for part in parts)]
-        return Spine(tuple(_without_repetition(parts)), left_out)
+        parts = without_promises([*_without_repetition(parts)])
+        parts = ended(parts, MIN_SHOWN_WORDS)
+        return Spine(tuple(parts), tuple(self._left_out(subsections, {id(each) for each, _ in shown}, parts)))
+
+    def _left_out(
+        self, subsections: Sequence[Section], shown: AbstractSet[int], parts: Sequence[Part]
+    ) -> Iterator[Section]:
+        """Yields the sub-sections that there was no room for, and those below shown ones."""
+        headings = {part.heading for part in parts}
+        for section in subsections:
+            if id(section) not in shown:
+                candidates = [section] if id(section) in self._readable else []
+            else:
+                candidates = [each for each in section.children if each not in entries_below(section)]
+            for each in candidates:
+                title = heading_of(each.title, is_entry=each.level >= ENTRY_LEVEL)
+                is_named = title in headings or title.endswith("…") or comparable(title) in _INTRODUCTIONS
+                if (
+                    each.words >= MIN_SUBSECTION_WORDS
+                    and not is_named
+                    and not _SKIPPED.match(each.title.strip())
+                ):
+                    headings.add(title)
+                    yield each
 
 
 def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
@@ -399,12 +408,15 @@ def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
         units = []
         for unit in part.units:
             own = runs(unit.text, REPEATED_RUN)
-            if len(own & said) < REPEATED * len(own) or unit.words < REPEATED_RUN:
+            if len(own & said) < REPEATED * len(own) or unit.words < LEAST_REPEATED:
                 units.append(unit)
             said |= own
+        if len(units) < len(part.units) and not any(unit.first for unit in units):
+            # A listing alone, without the sentence that said what it is.
+            units = []
         name = comparable(part.heading or "")
         is_weak = name in headings or name in _INTRODUCTIONS or (part.heading is not None and not name)
-        if (is_weak and (part.level > TOP_LEVEL or not name)) or (not units and part.level > TOP_LEVEL):
+        if is_weak and (part.level > TOP_LEVEL or not name):
             continue
         headings.add(name)
         if units or part.heading is not None:
@@ -436,16 +448,13 @@ def _opening_first(units: Sequence[Unit]) -> list[Unit]:
     return [first, *units[:ahead], *units[ahead + 1 :]]
 
 
-def _trimmed(units: Sequence[Unit], room: int) -> tuple[Unit, ...]:
-    """Returns the first units within the room, and at least one."""
-    kept: list[Unit] = []
-    words = 0
-    for unit in units:
-        words += unit.words
-        if kept and words > room:
-            break
-        kept.append(unit)
-    return tuple(kept)
+def _words(parts: Sequence[Part]) -> int:
+    return sum(part.words for part in parts)
+
+
+def _own(parts: Sequence[Part]) -> list[Part]:
+    """Returns the first part alone, unless it is short."""
+    return [*parts[:1]] if parts[0].words >= OWN_WORDS else [*parts]
 
 
 def _fitting(parts: Sequence[Part], room: int) -> list[Part]:
@@ -454,7 +463,7 @@ def _fitting(parts: Sequence[Part], room: int) -> list[Part]:
     for part in parts:
         if room <= 0 and any(each.units for each in kept):
             break
-        fitting = replace(part, units=_trimmed(part.units, room))
+        fitting = replace(part, units=cut_units(part.units, room))
         kept.append(fitting)
         room -= fitting.words
     return kept

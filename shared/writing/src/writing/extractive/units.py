@@ -38,6 +38,8 @@ from writing.extractive.mending import (
 )
 from writing.extractive.sentences import is_prose, split
 
+TOP_LEVEL: Final = 2
+"""The level of an article's headings."""
 LISTING_WORDS: Final = 80
 """The words of all listings and tables of a unit that count as words of an article."""
 MIN_FRAGMENT_WORDS: Final = 8
@@ -84,6 +86,23 @@ class Unit:
         return next(iter(split(block.text)), "") if isinstance(block, Paragraph) else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of an article under one heading; the opening has none."""
+
+    heading: str | None
+    units: tuple[Unit, ...]
+    level: int = TOP_LEVEL
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return tuple(block for unit in self.units for block in unit.blocks)
+
+    @property
+    def words(self) -> int:
+        return sum(unit.words for unit in self.units)
+
+
 def shown_words(blocks: Sequence[Block]) -> int:
     """Counts words; listings and tables add at most `LISTING_WORDS` together."""
     prose = data = 0
@@ -122,7 +141,9 @@ class UnitReader:
     is_outdated: Test
     """Whether a sentence speaks of a time that is over."""
     resolves: Test
-    """Whether a link's target has an address."""
+    """Whether a link's target has an address, or is shown."""
+    is_whole: bool = False
+    """Whether the article shows the page or section from beginning to end."""
 
     def read(self, section: Section, heading: AbstractSet[str]) -> tuple[Unit, ...]:
         """Returns the units of the section's own blocks, up to the first hole.
@@ -136,7 +157,8 @@ class UnitReader:
                 for each in entries
             )
             blocks = (*blocks, Definitions(tuple(listed)))
-        return tuple(_BlockReader(blocks, Mender(self.is_outdated, self.resolves, heading)).units())
+        mender = Mender(self.is_outdated, self.resolves, heading, self.is_whole)
+        return tuple(_BlockReader(blocks, mender).units())
 
 
 class _BlockReader:
@@ -147,7 +169,8 @@ class _BlockReader:
         self._mender = mender
         self._at = 0
         self._beside_listing = False
-        self._has_structure = False
+        self._is_connected = True
+        """Whether all that stands before is shown."""
 
     def units(self) -> Iterator[Unit]:
         behind_drop = False
@@ -157,6 +180,7 @@ class _BlockReader:
                 return
             if unit.blocks:
                 yield replace(unit, behind_drop=behind_drop)
+            self._is_connected = self._is_connected and not unit.behind_drop
             behind_drop = unit.behind_drop or (behind_drop and not unit.blocks)
 
     def _next(self) -> Unit | None:
@@ -172,13 +196,13 @@ class _BlockReader:
             case Gap(kind):
                 self._at += 1
                 # At the beginning it is the page's table of contents, or the like.
+                self._is_connected = self._at == 1 and kind != "figure"
                 return Unit(()) if kind == "figure" or self._at == 1 else None
             case Table(rows) if len(rows) == 1:
                 return self._titled(block)
             case _:
                 self._at += 1
                 self._beside_listing = isinstance(block, Listing)
-                self._has_structure = True
                 structure = self._mender.structure(block)
                 return None if structure is None else Unit(structure, is_bare=True)
 
@@ -233,7 +257,6 @@ class _BlockReader:
             blocks += structure
             self._at = behind + 1
             self._beside_listing = isinstance(self._blocks[behind], Listing)
-            self._has_structure = True
             self._take_listing_of_last_item(blocks)
             current = self._continuation()
         return Unit(tuple(blocks))
@@ -291,7 +314,7 @@ class _BlockReader:
     def _surroundings(self) -> Surroundings:
         behind = self._blocks[self._at + 1 : self._at + 1 + NEAR_BLOCKS]
         return Surroundings(
-            above=self._has_structure,
+            above=self._is_connected and self._at > 0,
             below=any(isinstance(each, Structure) for each in behind),
             listing=self._beside_listing,
         )
@@ -321,5 +344,6 @@ def _address_as_listing(block: Block) -> Block:
 
 def _is_scrap(paragraph: Paragraph) -> bool:
     """Whether nobody misses a paragraph: pointers, labels."""
-    is_label = len(paragraph.text.split()) < MIN_FRAGMENT_WORDS and not is_sentence(paragraph.text)
-    return not paragraph.flags and (is_label or all(map(references.is_pointer, split(paragraph.text))))
+    text = paragraph.text
+    is_label = len(text.split()) < MIN_FRAGMENT_WORDS and not is_sentence(text) and not text.endswith(":")
+    return not paragraph.flags and (is_label or all(map(references.is_pointer, split(text))))
