@@ -234,7 +234,7 @@ def test_an_entry_opens_with_its_signature() -> None:
         (P("Fires the load of a kiln for some hours."), P(REST)),
     )
     article = digest(source(entry, titles_above=("Calls",), about=0.95), keyword="kiln_fire")
-    assert article.title == "kiln_fire"
+    assert article.title == "kiln_fire (Calls)"
     assert article.body_markdown.startswith(
         "**kiln\\_fire(load, hours)** \u2013 Fires the load of a kiln for some hours. [1]"
     )
@@ -429,11 +429,11 @@ def test_sections_of_one_document_are_one_source() -> None:
     assert "[2]" not in article.body_markdown
 
 
-def test_a_description_is_a_whole_sentence_where_the_first_one_is_too_long() -> None:
+def test_a_description_is_a_definition_where_the_first_sentence_is_too_long() -> None:
     first = (
         "A kiln of the older kind, " + "which takes days to fire and days to cool " * 4 + "is built of brick."
     )
-    second = "A kiln holds its heat for hours, since its walls are thick and its door is sealed with clay."
+    second = "A kiln is a chamber that holds its heat for hours, since its door is sealed with clay."
     article = digest(page(P(f"{first} {second}"), P(GAS)))
     assert article.meta_description == second
 

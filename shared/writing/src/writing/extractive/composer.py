@@ -5,6 +5,7 @@ same article. Sources that may only be quoted briefly give an article of short q
 """
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -14,8 +15,9 @@ from slugify import slugify
 from documents.blocks import Definitions
 from documents.sections import ENTRY_LEVEL
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
-from documents.words import stems_of, telling_stems
-from writing.article import MAX_META_DESCRIPTION, Article, ArticleSource, BrandWishes
+from documents.words import telling_stems
+from writing.article import Article, ArticleSource, BrandWishes
+from writing.extractive.descriptions import description_of
 from writing.extractive.languages import is_foreign
 from writing.extractive.links import resolver
 from writing.extractive.markdown import MarkdownWriter, escape
@@ -25,14 +27,7 @@ from writing.extractive.references import is_dependent
 from writing.extractive.sentences import split
 from writing.extractive.spine import NoSpineError, Part, Spine, SpineReader
 from writing.extractive.times import is_outdated
-from writing.extractive.titles import (
-    MIN_DESCRIPTION,
-    article_title,
-    comparable,
-    description,
-    heading_of,
-    tidy,
-)
+from writing.extractive.titles import article_title, comparable, heading_of, tidy
 from writing.extractive.units import UnitReader, paragraphs_of, shown_words
 from writing.quality.measures import QUOTED, measure, problems
 from writing.writer import InsufficientSourcesError
@@ -55,6 +50,7 @@ MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
 MAX_KEY_POINT = 240
 MAX_SLUG = 80
+_CHANGES = re.compile(r"\b(?:release notes?|change ?log|what[’']?s new|news)\b", re.IGNORECASE)  # noqa: RUF001
 
 
 def compose(
@@ -154,6 +150,11 @@ class _SpineArticle:
         Raises:
             NoSpineError: its text gives none.
         """
+        above = self._source.titles_above
+        if any(map(_CHANGES.search, above)) and not _CHANGES.search(self._keyword):
+            raise NoSpineError(
+                f"is an entry of “{above[-1]}”, which tells what has changed, and not what there is"
+            )
         if is_foreign(_sample(self._source), self._language):
             raise NoSpineError(f"is not in the brand's language ({self._language})")
         spine = self._spine(self._source)
@@ -214,14 +215,14 @@ class _SpineArticle:
             yield other, Part(heading, opening.units)
 
     def _markdown(self, parts: Sequence[tuple[ArticleSource, Part]]) -> Iterator[str]:
-        for at, (source, part) in enumerate(parts):
+        for source, part in parts:
             writer = MarkdownWriter(source.n, resolver(source))
             blocks = part.blocks
             if part.heading is not None:
                 yield f"{'#' * part.level} {escape(part.heading)}"
             first = next(paragraphs_of(blocks[:1]), None)
-            if at == 0 and self._is_entry and first is not None:
-                yield writer.titled(self._section.title, first, " – ")  # noqa: RUF001
+            if part.term and first is not None:
+                yield writer.titled(part.term, first, " – ")  # noqa: RUF001
                 blocks = blocks[1:]
             yield from writer.blocks(blocks)
 
@@ -262,28 +263,23 @@ class _SpineArticle:
         )
 
     def _title(self) -> str:
-        return article_title(self._keyword, self._section.title, is_entry=self._is_entry)
+        above = self._source.titles_above
+        entries = (each for _, each in self._section.walk() if each.level >= ENTRY_LEVEL)
+        return article_title(
+            self._keyword,
+            self._section.title,
+            is_entry=self._is_entry,
+            page=above[0] if above else "",
+            names={name for each in entries for name in (each.title, *each.names)},
+        )
 
     def _description(self, spine: Spine) -> str:
-        blocks = next(part.blocks for part in spine.parts if part.units)
-        if isinstance(blocks[0], Definitions):
-            blocks = tuple(paragraphs_of(blocks[0].entries[0].blocks))
-        text = description(blocks)
-        if not text.endswith("…"):
-            return text
-        # Rather than a sentence that breaks off, another one of the opening that is whole and speaks of the keyword.
-        wanted = frozenset(self._stems)
-        whole = [
-            (len(wanted.intersection(stems_of(sentence))), -at, sentence)
-            for at, sentence in enumerate(
-                each for block in paragraphs_of(blocks) for each in split(block.text)
+        parts = [part.blocks for part in spine.parts if part.units]
+        if isinstance(parts[0][0], Definitions):
+            parts[0] = tuple(
+                each for entry in parts[0][0].entries for each in [*paragraphs_of(entry.blocks)][:1]
             )
-            if MIN_DESCRIPTION <= len(sentence) <= MAX_META_DESCRIPTION
-            and sentence.endswith((".", "!"))
-            and not is_dependent(sentence)
-        ]
-        shared, _, best = max(whole, default=(0, 0, ""))
-        return best if shared else text
+        return description_of(parts, self._stems, is_explained=bool(spine.parts[0].term))
 
     def _check(self, article: Article) -> None:
         """The digest keeps its own bounds.
@@ -293,7 +289,8 @@ class _SpineArticle:
         """
         measures = measure(
             article,
-            keyword=self._keyword,
+            # Of "\dot [caption]", the title has the name alone.
+            keyword=tidy(self._keyword),
             sources=len(article.cited),
             wishes=BrandWishes(min_sources=1),
             nearest=None,
