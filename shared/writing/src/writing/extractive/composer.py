@@ -5,7 +5,6 @@ same article. Sources that may only be quoted briefly give an article of short q
 """
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -27,7 +26,7 @@ from writing.extractive.references import is_dependent
 from writing.extractive.sentences import split
 from writing.extractive.spine import NoSpineError, Part, Spine, SpineReader
 from writing.extractive.times import is_outdated
-from writing.extractive.titles import article_title, comparable, heading_of, tidy
+from writing.extractive.titles import article_title, comparable, heading_of, is_change, tidy
 from writing.extractive.units import UnitReader, paragraphs_of, shown_words
 from writing.quality.measures import QUOTED, measure, problems
 from writing.writer import InsufficientSourcesError
@@ -50,7 +49,6 @@ MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
 MAX_KEY_POINT = 240
 MAX_SLUG = 80
-_CHANGES = re.compile(r"\b(?:release notes?|change ?log|what[’']?s new|news)\b", re.IGNORECASE)  # noqa: RUF001
 
 
 def compose(
@@ -150,11 +148,8 @@ class _SpineArticle:
         Raises:
             NoSpineError: its text gives none.
         """
-        above = self._source.titles_above
-        if any(map(_CHANGES.search, above)) and not _CHANGES.search(self._keyword):
-            raise NoSpineError(
-                f"is an entry of “{above[-1]}”, which tells what has changed, and not what there is"
-            )
+        if is_change(self._section.title):
+            raise NoSpineError("is a line of a list of changes, and no subject")
         if is_foreign(_sample(self._source), self._language):
             raise NoSpineError(f"is not in the brand's language ({self._language})")
         spine = self._spine(self._source)

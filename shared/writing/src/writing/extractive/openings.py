@@ -24,7 +24,9 @@ _TOLD: Final = (
 _GOES_ON: Final = re.compile(
     rf"\b(?:previously|already|earlier|before|so far|just)[ -]{_TOLD}\b|\b(?:reminder|as a reminder|so far)\b"
     r"|\b(?:previous|preceding|earlier|next|last) (?:sub-?)?(?:sections?|chapters?|pages?|paragraphs?|examples?|steps?)\b"
-    r"|^(?:\w+ ){1,4}(?:then|again|instead|therefore)\b"
+    r"|^(?:\w+ ){1,4}(?:then|again|instead|therefore)\b|^the default (?:is|was)\b|^(?:previously|formerly)\b|^(?:chapter|section|appendix) [\dA-Z]"
+    r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
+    r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|\w+ing)\b"
     r"|^[^,.;:]{5,150} having been \w[^,.;:]{0,100},"
     r"|^the (?:first|second|third|next|last|final)(?: \([^()]{1,20}\))?(?: \w+)? (?:step|thing|task|part)s?\b(?! (?:of|to|in|for|towards?)\b)",
     re.IGNORECASE,
@@ -45,7 +47,7 @@ _WARNS: Final = re.compile(
     r"\b(?:dangerous|(?:be )?careful|caution|beware|at your own risk|(?<!\w )(?:do not|don[’']t)|not (?:intended|every)|obsolete|"  # noqa: RUF001
     r"deprecated|reserved for|ensure|make sure)\b"
     r"|\byou (?:should|may want to|might want to) (?:first |also )?(?:start with|begin with|read|see|consult|refer to)\b"
-    r"|^(?:to|for) (?:see|read|find out|learn) (?:what|how|more)\b|^\w+(?: \w+)?: ",
+    r"|^(?:first|only)\b|^(?:to|for) (?:see|read|find out|learn) (?:what|how|more)\b|^\w+(?: \w+)?: ",
     re.IGNORECASE,
 )
 _DETERMINER: Final = r"(?:an?|the|that (?:an?|the)|if|whether|how|all|any|each|one|some)"
@@ -53,19 +55,22 @@ _EXPLAINS: Final = re.compile(rf"[A-Z][a-z]+(?<!s)s {_DETERMINER}\b")
 _INFINITIVE: Final = re.compile(rf"(?!During)[A-Z][a-z]+ing {_DETERMINER}\b|(?:How|What|When|Where) to [a-z]")
 _IN_BRACKETS: Final = re.compile(r"\s\([^()]{0,200}\)")
 _RELATIVE: Final = re.compile(r"(?<!\bin)(?<!\bwith)(?<!\bby) (?:which|that|who|whose|where|when) ")
-# "accepts network connections", and not "plugins for": behind a verb stands its object.
 _FINITE: Final = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|shall|should|does|do|did|need|you|we|it|they|i|there|"
-    r"these|this|let|please|consists|refers|depends|relies|comes|goes|belongs|applies|stands|acts|works|runs|\w+n[’']t)\b"  # noqa: RUF001
-    r"|[a-z](?<![suio])s (?!(?:of|for|with|to|in|on|by|from|at|and|or|as|that|which|about|between|used|using)\b)[a-z‘“\"\d]"  # noqa: RUF001
-    r"|\w(?:ed|te|de|me) (?:an?|the|its|all|early|late)\b",
+    r"these|this|let|please|consists|refers|depends|relies|comes|goes|belongs|applies|stands|acts|works|runs|\w+n[’']t)\b",  # noqa: RUF001
     re.IGNORECASE,
 )
-_PHRASE: Final = re.compile(r"An? ")
-_MAX_PHRASE_WORDS: Final = 14
-_MAX_BARE_WORDS: Final = 8
+# Behind a verb stands its object: "accepts network connections", and not "plugins for".
+_WITH_OBJECT: Final = re.compile(
+    r" [a-z]\w*(?<![suio])s (?!(?:of|for|with|to|in|on|by|from|at|and|or|as|that|which|about|between|used|using)\b)[a-z‘“\"\d]"  # noqa: RUF001
+    r"| \w+(?:ed|te|de|me) (?:an?|the|its|all|early|late)\b"
+)
+_PHRASE: Final = re.compile(r"An? |The (?!.* (?:which|that|who) )")
+_MAX_PHRASE_WORDS: Final = 20
+_MAX_THE_WORDS: Final = 14
+_MAX_BARE_WORDS: Final = 9
 _BARE: Final = re.compile(
-    r"(?!(?:In|On|At|By|For|To|From|With|Before|After|If|When|As) )[A-Z][a-z]+(?<!ly) [^,:]+\."
+    r"(?!(?:In|On|At|By|For|To|From|With|Before|After|If|When|As|Not|No|Every|Most|Many|Some|All|Few) )[A-Z][a-z]+(?<!ly) [^,:]+\."
 )
 
 
@@ -101,8 +106,7 @@ def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
     if pointing is None or pointing.start() == 0:
         return False
     before = first[: pointing.start()]
-    named = known | {*stems_of(before)}
-    return _CLAUSE.search(before) is None and stem(pointing[1].casefold()) not in named
+    return _CLAUSE.search(before) is None and stem(pointing[1].casefold()) not in stems_of(before)
 
 
 def _nouns(phrase: str) -> frozenset[str]:
@@ -130,13 +134,20 @@ def is_phrase(sentence: str) -> bool:
     """Whether a text has no verb that says something: "A guide to custom themes.", "How to write pages."."""
     text = _IN_BRACKETS.sub("", sentence[:_READ])
     if _INFINITIVE.match(text):
-        return _FINITE.search(text.partition(",")[0]) is None
-    words = len(text.split())
-    if words > _MAX_PHRASE_WORDS or not (
-        _PHRASE.match(text) or (words <= _MAX_BARE_WORDS and _BARE.fullmatch(text))
+        return not _has_verb(text.partition(",")[0])
+    main = _RELATIVE.split(text, 1)[0]
+    words = len(main.split())
+    most = _MAX_THE_WORDS if text.startswith("The ") else _MAX_PHRASE_WORDS
+    if (words <= most and _PHRASE.match(text)) or (
+        len(text.split()) <= _MAX_BARE_WORDS and _BARE.fullmatch(text)
     ):
-        return False
-    return _FINITE.search(_RELATIVE.split(text, 1)[0]) is None
+        return not _has_verb(main)
+    return False
+
+
+def _has_verb(text: str) -> bool:
+    # Not by its first word: "Recreate the contents of an archive." has no subject.
+    return _FINITE.search(text) is not None or _WITH_OBJECT.search(text) is not None
 
 
 def speaks_of(keyword: Sequence[str], sentence: str) -> bool:

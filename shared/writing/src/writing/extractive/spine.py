@@ -144,6 +144,8 @@ class SpineReader:
         ]
         if (named := _named_line(children)) is not None:
             term, explanation = named
+            if introduction and references.is_pointer(introduction[0].first):
+                del introduction[0]
             return self._begun([explanation, *introduction], subsections, term=term)
         if (focus := self._focus(subsections)) is not None:
             closest, own, others = focus
@@ -200,7 +202,7 @@ class SpineReader:
         if not term and isinstance(units[0].blocks[0], Paragraph):
             if is_entry:
                 term = section.title
-            elif openings.is_gloss(units[0].first):
+            elif openings.is_gloss(units[0].first) or (source and units[0].first.startswith("This ")):
                 term = tidy(section.title)
         return Part(None, units, term=term)
 

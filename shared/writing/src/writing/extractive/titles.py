@@ -32,6 +32,12 @@ _SYNTAX: Final = re.compile(r"([\\@$-][\w-]{2,40}|\w+[_.:]+\w+)\s*[\[<({'\"=].*"
 # "3 - Documentation", "Metadata (#1542)", "Using the generator."
 _NUMBER: Final = re.compile(r"^\d+(?:\.\d+)*\s*[–—-]\s+(?=\D)")  # noqa: RUF001 - a dash
 _TICKET: Final = re.compile(r"\s*\(#\d+\)")
+_CHANGE: Final = re.compile(
+    r"\(#\d+\)|^(?:added|fixed|removed|changed|dropped|deprecated|renamed|improved) |"
+    r" (?:added|removed|changed|deprecated|dropped|refactored|renamed|fixed)\.?$|^(?:changes|new) in (?:version )?v?\d+\.\d|"
+    r"^(?:version )?v?\d+\.\d+(?:\.\d+)*(?: \(.*\))?$",
+    re.IGNORECASE,
+)
 _FULL_STOP: Final = re.compile(r"(?:(?<=[a-z]{4})|(?<=\)))\.$")
 # Where a long title may end.
 _LAST_BRACKET: Final = re.compile(r"\s*\([^()]*\)$")
@@ -42,7 +48,7 @@ _GENERAL: Final = frozenset(
     stems_of(
         "configuring configure setup installing install using use running run creating adding managing building testing "
         "implementing preparing adapting changing updating manually automatically basic basics advanced simple complete full "
-        "example concrete procedure recommended principle principles step steps problem problems test tests restriction "
+        "example concrete procedure recommended principle principles mechanism mechanisms purpose operation methods theory practice step steps problem problems test tests restriction "
         "restrictions drawback drawbacks requirement requirements limitation limitations rule rules structure layout results "
         "server client side system "
     )
@@ -106,7 +112,13 @@ def article_title(
     else:
         named = keyword[:1].upper() + keyword[1:]
     place = _product(title, own) if is_own and not page else tidy(page or title)
-    is_code = _SYNTAX.fullmatch(title) or is_entry or is_name or _NAME_OF_CODE.match(named)
+    is_code = (
+        _SYNTAX.fullmatch(title)
+        or _SYNTAX.fullmatch(keyword)
+        or is_entry
+        or is_name
+        or _NAME_OF_CODE.match(named)
+    )
     if not place or not (is_code or (page and _is_general(named))):
         return shortened(named, MAX_TITLE)
     placed = f"{named} ({place})"
@@ -143,6 +155,11 @@ def cut(text: str, size: int) -> str:
         return text
     kept = text[: size - 1]
     return (kept.rpartition(" ")[0] if " " in kept else kept).rstrip(" ,;:–—-([") + "…"  # noqa: RUF001
+
+
+def is_change(title: str) -> bool:
+    """Whether a title is a line of a change log: "Metadata added (#1542)", "Version 1.2"."""
+    return _CHANGE.search(title) is not None
 
 
 def comparable(heading: str) -> str:
