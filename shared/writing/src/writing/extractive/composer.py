@@ -68,6 +68,7 @@ def compose(
         (each for each in sources if each.quotable and each.about >= MIN_ABOUT),
         key=lambda each: (each.n not in is_ranked, 0.0 if each.n in is_ranked else -each.about, each.n),
     )
+    ranked.sort(key=lambda each: any(map(is_change, each.titles_above)))
     ranked = _numbered_by_document(ranked)
     refusals: list[str] = []
     best = max((each.about for each in ranked), default=0.0)

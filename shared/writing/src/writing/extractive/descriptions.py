@@ -40,7 +40,7 @@ _BEFORE_MAIN: Final = re.compile(
 )
 # Another sentence than the first one is no description of the whole if it begins so.
 _ASIDE: Final = re.compile(
-    r"(?:in|on|at|under|during|even|note|use|see|remember|each|any|some|only|not|simply|actual|without)\b",
+    r"(?:in|on|at|under|during|even|note|use|see|remember|each|any|some|only|not|simply|without|like|unlike|its)\b",
     re.IGNORECASE,
 )
 _GOES_ON: Final = re.compile(
@@ -81,7 +81,7 @@ def description_of(
     """
     opening = [*_from_first_sentence(parts[0])] if is_explained else [*parts[0]]
     text = description(opening)
-    is_poor = not text or _is_poor(text)
+    is_poor = not text or _is_poor(text) or (is_explained and _ASIDE.match(text) is not None)
     if text.endswith(_ENDS) and not is_poor:
         return text
     others = (block for part in parts[1:] for block in [*part][:1])

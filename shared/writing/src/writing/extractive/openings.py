@@ -27,7 +27,7 @@ _GOES_ON: Final = re.compile(
     r"|^(?:\w+ ){1,4}(?:then|again|instead|therefore)\b|^the default (?:is|was)\b|^(?:previously|formerly)\b|^(?:chapter|section|appendix) [\dA-Z]"
     r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
     r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|\w+ing)\b"
-    r"|^[^,.;:]{5,150} having been \w[^,.;:]{0,100},"
+    r"|^[^,.;:]{3,150} having been \w[^,.;:]{0,100},"
     r"|^the (?:first|second|third|next|last|final)(?: \([^()]{1,20}\))?(?: \w+)? (?:step|thing|task|part)s?\b(?! (?:of|to|in|for|towards?)\b)",
     re.IGNORECASE,
 )
@@ -38,10 +38,12 @@ _AFTER: Final = re.compile(
     r"(?:once|after|now that|having) (?:the|these|those)\s+([^,.;:]{1,80})", re.IGNORECASE
 )
 _IN_FRONT: Final = re.compile(
-    r"(?:in|at|for|by|from|on|under|during) [^,.;:]{3,80}, (?=the\b)", re.IGNORECASE
+    r"((?:in|at|for|by|from|on|under|during) [^,.;:]{3,80}), the ([a-z]\w* \w+)", re.IGNORECASE
 )
+_SUPERLATIVE: Final = re.compile(r"(?:\w+est|most|only|main|whole|same|usual|first)\b")
 # "By surrounding this list with …": a noun that nothing has named.
 _POINTS_AT: Final = re.compile(r"\b(?:this|these|those)\s+([a-z][\w-]*)")
+_ITSELF: Final = frozenset(stems_of("command option function setting parameter variable program tool module"))
 _CLAUSE: Final = re.compile(r"[,;:—(]| (?:that|which|and|but|so|if|when|because|where) ")
 _WARNS: Final = re.compile(
     r"\b(?:dangerous|(?:be )?careful|caution|beware|at your own risk|(?<!\w )(?:do not|don[’']t)|not (?:intended|every)|obsolete|"  # noqa: RUF001
@@ -98,15 +100,19 @@ def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
     after = _AFTER.match(first)
     if after is not None and known.isdisjoint(_nouns(after[1])):
         return True
-    if (front := _IN_FRONT.match(first)) is not None:
-        named = known | {*stems_of(front[0])}
-        if references.has_unknown_subject(f"The{first[front.end() + 3 :]}", named):
+    front = _IN_FRONT.match(first)
+    if front is not None and not _SUPERLATIVE.match(front[2]):
+        named = known | {*stems_of(front[1])}
+        if references.has_unknown_subject(f"The {front[2]}", named):
             return True
     pointing = _POINTS_AT.search(first)
     if pointing is None or pointing.start() == 0:
         return False
     before = first[: pointing.start()]
-    return _CLAUSE.search(before) is None and stem(pointing[1].casefold()) not in stems_of(before)
+    return _CLAUSE.search(before) is None and stem(pointing[1].casefold()) not in {
+        *stems_of(before),
+        *_ITSELF,
+    }
 
 
 def _nouns(phrase: str) -> frozenset[str]:

@@ -223,7 +223,9 @@ class SpineReader:
 
     def _is_weak(self, unit: Unit) -> bool:
         """Whether the article may begin with this unit, but a paragraph that speaks of the keyword is better."""
-        return openings.is_weak(unit.first) or self._share(unit.text) == 0
+        return not openings.is_gloss(unit.first) and (
+            openings.is_weak(unit.first) or self._share(unit.text) == 0
+        )
 
     def _is_about_a_part(self, subsections: Sequence[Section]) -> bool:
         """Whether the first sub-section says what its own title is, which is another subject than the whole's."""

@@ -33,9 +33,7 @@ _SYNTAX: Final = re.compile(r"([\\@$-][\w-]{2,40}|\w+[_.:]+\w+)\s*[\[<({'\"=].*"
 _NUMBER: Final = re.compile(r"^\d+(?:\.\d+)*\s*[–—-]\s+(?=\D)")  # noqa: RUF001 - a dash
 _TICKET: Final = re.compile(r"\s*\(#\d+\)")
 _CHANGE: Final = re.compile(
-    r"\(#\d+\)|^(?:added|fixed|removed|changed|dropped|deprecated|renamed|improved) |"
-    r" (?:added|removed|changed|deprecated|dropped|refactored|renamed|fixed)\.?$|^(?:changes|new) in (?:version )?v?\d+\.\d|"
-    r"^(?:version )?v?\d+\.\d+(?:\.\d+)*(?: \(.*\))?$",
+    r"\(#\d+\)|^(?:release notes?|change ?log|what[’']s new.{0,40})$|^(?:version )?v?\d+\.\d+(?:\.\d+)*(?: \(.*\))?$",  # noqa: RUF001
     re.IGNORECASE,
 )
 _FULL_STOP: Final = re.compile(r"(?:(?<=[a-z]{4})|(?<=\)))\.$")
@@ -58,8 +56,8 @@ MAX_GENERAL: Final = 3
 
 def tidy(heading: str) -> str:
     """Strips numbers, site names, manual sections and link marks; turns all capitals into a normal spelling."""
-    text = bare_title(heading.replace("\0", "").rstrip("¶#: ")) or heading
-    text = _FULL_STOP.sub("", _TICKET.sub("", _NUMBER.sub("", text)).rstrip()) or text
+    text = bare_title(_NUMBER.sub("", heading.replace("\0", "").rstrip("¶#: "))) or heading
+    text = _FULL_STOP.sub("", _TICKET.sub("", text).rstrip()) or text
     if (syntax := _SYNTAX.fullmatch(text)) is not None:
         return syntax[1]
     parts = [part for part in _SEPARATOR.split(text) if part]
@@ -158,7 +156,7 @@ def cut(text: str, size: int) -> str:
 
 
 def is_change(title: str) -> bool:
-    """Whether a title is a line of a change log: "Metadata added (#1542)", "Version 1.2"."""
+    """Whether a title is that of a change log, or a line of one: "Metadata added (#1542)", "Version 1.2"."""
     return _CHANGE.search(title) is not None
 
 
@@ -179,5 +177,5 @@ def _is_acronym(word: str) -> bool:
 
 
 def _is_shouted(text: str) -> bool:
-    """Whether a heading is all in capitals, and longer than an acronym."""
-    return text.isupper() and len(text) > _ACRONYM
+    """Whether a heading is all in capitals, longer than an acronym, and no name of code."""
+    return text.isupper() and len(text) > _ACRONYM and "_" not in text
