@@ -510,7 +510,7 @@ def test_the_names_of_parts_are_not_lost_where_none_is_the_whole() -> None:
     parts = [
         ("Raku", "Raku is a kiln that is opened hot."),
         ("Anagama", "Anagama is a kiln in a slope."),
-        ("Bottle", "Bottle is a kiln of brick."),
+        ("Bottle", "Bottle is a kiln of brick in the shape of a bottle."),
     ]
     texts = (POWER, f"{WOOD} {GAS}", "")
     kinds = [
