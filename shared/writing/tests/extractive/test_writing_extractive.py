@@ -509,7 +509,7 @@ def test_an_opening_that_needs_what_went_before_moves_down() -> None:
 def test_the_names_of_parts_are_not_lost_where_none_is_the_whole() -> None:
     parts = [
         ("Raku", "Raku is a kiln that is opened hot."),
-        ("Anagama", "Anagama is a kiln in a slope."),
+        ("Anagama", "Anagama is a kiln that lies in a slope."),
         ("Bottle", "Bottle is a kiln of brick in the shape of a bottle."),
     ]
     texts = (POWER, f"{WOOD} {GAS}", "")

@@ -211,10 +211,11 @@ class SpineReader:
         is_own = self._begins(introduction)
         if is_own and not self._is_weak(introduction[0]):
             return introduction
+        is_explained = is_own and openings.is_gloss(introduction[0].first)
         for at, unit in enumerate(introduction[:LIFTED_FROM]):
             first = replace(unit, behind_drop=False)
-            is_about = is_definition(self._keyword, unit.first) or openings.speaks_of(
-                self._keyword, unit.first
+            is_about = is_definition(self._keyword, unit.first) or (
+                not is_explained and openings.speaks_of(self._keyword, unit.first)
             )
             is_better = is_about or (not is_own and self._share(unit.first) > 0)
             if is_better and self._opens(first) and not openings.is_weak(unit.first):
@@ -223,9 +224,7 @@ class SpineReader:
 
     def _is_weak(self, unit: Unit) -> bool:
         """Whether the article may begin with this unit, but a paragraph that speaks of the keyword is better."""
-        return not openings.is_gloss(unit.first) and (
-            openings.is_weak(unit.first) or self._share(unit.text) == 0
-        )
+        return openings.is_weak(unit.first) or self._share(unit.text) == 0
 
     def _is_about_a_part(self, subsections: Sequence[Section]) -> bool:
         """Whether the first sub-section says what its own title is, which is another subject than the whole's."""
