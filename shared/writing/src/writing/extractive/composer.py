@@ -272,9 +272,8 @@ class _SpineArticle:
     def _description(self, spine: Spine) -> str:
         parts = [part.blocks for part in spine.parts if part.units]
         if isinstance(parts[0][0], Definitions):
-            parts[0] = tuple(
-                each for entry in parts[0][0].entries for each in [*paragraphs_of(entry.blocks)][:1]
-            )
+            entries = parts[0][0].entries
+            parts[:1] = [tuple(paragraphs_of(entry.blocks))[:1] for entry in entries]
         return description_of(parts, self._stems, is_explained=bool(spine.parts[0].term))
 
     def _check(self, article: Article) -> None:

@@ -13,7 +13,6 @@ from writing.extractive.references import is_dependent, needs_listing, without_l
 from writing.extractive.sentences import spans, split
 from writing.extractive.titles import cut
 
-MIN_DESCRIPTION: Final = 80
 _SHORT: Final = 50
 """Below it, a whole sentence says too little."""
 _SHORTEST: Final = 35
@@ -64,7 +63,7 @@ def description(blocks: Sequence[Block]) -> str:
             if len(longer) > MAX_META_DESCRIPTION:
                 return text if len(text) >= _SHORTEST else _cut_clause(longer)
             text = longer
-        if len(text) >= MIN_DESCRIPTION or not text.endswith(_ENDS):
+        if len(text) >= _SHORT or not text.endswith(_ENDS):
             break
     return text if not text or text.endswith(_ENDS) else _cut_clause(text.rstrip(" :,;") + "…")
 
