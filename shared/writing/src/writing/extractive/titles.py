@@ -28,7 +28,9 @@ _LOWER_WORDS: Final = re.compile(r"[a-z]+(?:[ -][a-z]+)*")
 _NAME_OF_CODE: Final = re.compile(r"^[a-z][a-z0-9_.+:-]*$")
 _CALL: Final = re.compile(r"^(?:[^=(]{1,60}=\s*)?([\w.:]+)\s*\(.*\)\s*;?$")
 # "\\dot [caption]", "--lock-wait [SECONDS]": a name of code with its arguments.
-_SYNTAX: Final = re.compile(r"([\\@$-][\w-]{2,40}|\w+[_.:]+\w+)\s*[\[<({'\"=].*")
+_SYNTAX: Final = re.compile(
+    r"([\\@$-][\w-]{2,40}|(?=[A-Za-z]\w*?[_.:])[A-Za-z][\w.:]{1,60}(?<=[A-Za-z0-9]))\s*[\[<({'\"=].*"
+)
 # "3 - Documentation", "Metadata (#1542)", "Using the generator."
 _NUMBER: Final = re.compile(r"^\d+(?:\.\d+)*\s*[–—-]\s+(?=\D)")  # noqa: RUF001 - a dash
 _TICKET: Final = re.compile(r"\s*\(#\d+\)")
