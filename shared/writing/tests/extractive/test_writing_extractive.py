@@ -481,6 +481,14 @@ def test_what_only_explains_its_heading_opens_behind_it() -> None:
     assert article.meta_description.startswith(KILN)
 
 
+def test_a_line_under_the_title_is_no_description() -> None:
+    article = digest(page(P("How to choose a kiln for the pots of a beginner.")))
+    assert article.body_markdown.startswith(
+        "**Kiln** – How to choose a kiln for the pots of a beginner. [1]\n\n## Wood kilns"
+    )  # noqa: RUF001
+    assert article.meta_description == WOOD.partition(". ")[0] + "."
+
+
 def test_a_paragraph_that_says_what_the_keyword_is_goes_before_a_warning() -> None:
     article = digest(
         page(P("Never leave it hot: beware of burns at the chimney of a kiln."), P(KILN), P(GAS))

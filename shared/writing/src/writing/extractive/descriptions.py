@@ -91,6 +91,9 @@ def description_of(
     defines, speaks, _, best = max(rated, default=(False, False, 0, ""))
     if defines or (speaks and is_poor):
         return best
+    if rated and not opening:
+        # A line under the title, and then sections: the first of them begins to say something.
+        return rated[0][-1]
     return description(parts[0]).rstrip("…") if is_explained and is_poor else text
 
 
