@@ -24,7 +24,6 @@ from writing.extractive.sentences import split
         "The default is gas, but wood burns too.",
         "See the manual of the maker for its temperatures.",
         "As an example, a pot is fired.",
-        "Once a shelf has been prepared, a few extra steps are needed.",
         "Previously, all kilns were built of stone.",
     ],
 )

@@ -22,7 +22,7 @@ _TOLD: Final = (
 )
 # It goes on from a text before it.
 _GOES_ON: Final = re.compile(
-    rf"\b(?:previously|already|earlier|before|so far|just)[ -]{_TOLD}\b|\b(?:reminder|so far|a few (?:extra|more|other|further))\b"
+    rf"\b(?:previously|already|earlier|before|so far|just)[ -]{_TOLD}\b|\b(?:reminder|as a reminder|so far)\b"
     r"|\b(?:previous|preceding|earlier|next|last) (?:sub-?)?(?:sections?|chapters?|pages?|paragraphs?|examples?|steps?)\b"
     r"|^(?:\w+ ){1,4}(?:then|again|instead|therefore)\b|^the default (?:is|was)\b|^(?:previously|formerly)\b|^(?:chapter|section|appendix) [\dA-Z]"
     r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
