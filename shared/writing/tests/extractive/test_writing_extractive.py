@@ -18,6 +18,7 @@ from tests.fixtures.kilns import CODE, CODE_LEAD, DEFINITION, LOADING, SCHEDULE,
 from writing import InsufficientSourcesError
 from writing.article import MAX_META_DESCRIPTION, Article, ArticleSource, SourcePassage
 from writing.extractive.composer import EXTRACTIVE_LABEL, compose
+from writing.extractive.descriptions import description
 
 _CITATION = re.compile(r" \[(\d+)\]$")
 _PARSER = MarkdownIt("commonmark").enable("table")
@@ -275,7 +276,7 @@ def test_an_entry_opens_with_its_signature() -> None:
         (P("Fires the load of a kiln for some hours."), P(REST)),
     )
     article = digest(source(entry, titles_above=("Calls",), about=0.95), keyword="kiln_fire")
-    assert article.title == "kiln_fire"
+    assert article.title == "kiln_fire (Calls)"
     assert article.body_markdown.startswith(
         "**kiln\\_fire(load, hours)** \u2013 Fires the load of a kiln for some hours. [1]"
     )
@@ -470,11 +471,11 @@ def test_sections_of_one_document_are_one_source() -> None:
     assert "[2]" not in article.body_markdown
 
 
-def test_a_description_is_a_whole_sentence_where_the_first_one_is_too_long() -> None:
+def test_a_description_is_a_definition_where_the_first_sentence_is_too_long() -> None:
     first = (
         "A kiln of the older kind, " + "which takes days to fire and days to cool " * 4 + "is built of brick."
     )
-    second = "A kiln holds its heat for hours, since its walls are thick and its door is sealed with clay."
+    second = "A kiln is a chamber that holds its heat for hours, since its door is sealed with clay."
     article = digest(page(P(f"{first} {second}"), P(GAS)))
     assert article.meta_description == second
 
@@ -491,3 +492,108 @@ def test_the_introduction_of_its_own_page_does_not_follow_a_short_section() -> N
     article = digest(short, source(whole, n=2, path="kilns.html", about=0.8), keyword="bisque")
     assert article.body_markdown.startswith(KILN)
     assert headings(article) == ["Loading for a bisque firing"]
+
+
+def test_a_page_of_a_manual_opens_with_what_its_name_is() -> None:
+    manual = page(
+        title="Kilnworks manual - kilnctl(1)",
+        children=(
+            Section("NAME", 2, "name", (P("kilnctl - Kilnworks control program"),)),
+            Section(
+                "DESCRIPTION",
+                2,
+                "text",
+                (
+                    P("This command is reserved for the master. The kilnctl(1) command starts a firing."),
+                    P(REST),
+                ),
+            ),
+        ),
+    )
+    article = digest(manual, keyword="kilnctl")
+    assert article.title == "kilnctl (Kilnworks)"
+    assert article.body_markdown.startswith("**kilnctl** – Kilnworks control program [1]\n\nThis command")  # noqa: RUF001
+    assert article.meta_description == "Kilnworks control program"
+
+
+def test_what_only_explains_its_heading_opens_behind_it() -> None:
+    article = digest(page(P("A guide to choosing a kiln."), P(KILN), P(GAS)))
+    assert article.body_markdown.startswith("**Kiln** – A guide to choosing a kiln. [1]")  # noqa: RUF001
+    assert article.meta_description.startswith(KILN)
+
+
+def test_a_line_under_the_title_is_no_description() -> None:
+    article = digest(page(P("How to choose a kiln for the pots of a beginner.")))
+    assert article.body_markdown.startswith("**Kiln** – How to choose a kiln")  # noqa: RUF001
+    assert headings(article)[0] == "Wood kilns"
+    assert article.meta_description == WOOD.partition(". ")[0] + "."
+
+
+def test_a_paragraph_that_says_what_the_keyword_is_goes_before_a_warning() -> None:
+    article = digest(
+        page(P("Never leave it hot: beware of burns at the chimney of a kiln."), P(KILN), P(GAS))
+    )
+    assert article.body_markdown.startswith(KILN)
+
+
+def test_a_short_explanation_stays_in_front_of_a_warning() -> None:
+    article = digest(
+        page(
+            P("Fire the clay of a pot."),
+            P("A kiln is dangerous while it is hot, so stay away from it."),
+            P(GAS),
+        )
+    )
+    assert article.body_markdown.startswith("**Kiln** – Fire the clay of a pot. [1]")  # noqa: RUF001
+
+
+def test_an_opening_that_needs_what_went_before_moves_down() -> None:
+    needy = "Once the clay has been chosen, a more specific question must be answered. Again, there are kilns to consider."
+    article = digest(page(P(needy), P(KILN), P(GAS)))
+    assert article.body_markdown.startswith(KILN)
+    assert article.meta_description.startswith(KILN)
+
+
+def test_the_names_of_parts_are_not_lost_where_none_is_the_whole() -> None:
+    parts = [
+        ("Raku", "Raku is a kiln that is opened hot."),
+        ("Anagama", "Anagama is a kiln that lies in a slope."),
+        ("Bottle", "Bottle is a kiln of brick in the shape of a bottle."),
+    ]
+    texts = (POWER, f"{WOOD} {GAS}", "")
+    kinds = [
+        Section(title, 2, title.lower(), (P(text), *([P(more)] if more else [])))
+        for (title, text), more in zip(parts, texts, strict=True)
+    ]
+    article = digest(page(children=kinds))
+    assert article.body_markdown.startswith(
+        "- **Raku**: Raku is a kiln that is opened hot. [1]\n- **Anagama**: "
+    )
+
+
+def test_a_line_of_a_change_log_is_no_subject() -> None:
+    line = Section("Kiln support added (#12)", 3, "kiln", (P(KILN), P(GAS), P(WOOD)))
+    with pytest.raises(InsufficientSourcesError, match="a line of a list of changes"):
+        digest(source(line, titles_above=("Release notes",)), keyword="Kiln support added (#12)")
+
+
+@pytest.mark.parametrize(
+    ("first", "expected"),
+    [
+        ("Kilns burn gas. For example:", "Kilns burn gas. For example…"),
+        (
+            "When a potter fires a kiln of the older kind, the chamber is closed with bricks that hold the heat of the fire in it for days and nights until the clay has become hard.",
+            "When a potter fires a kiln of the older kind, the chamber is closed with bricks that hold the heat of the fire in it for days and nights…",
+        ),
+        (
+            "Kilns of brick are heated with wood in many a country; the firing takes days, and a crew that knows the kiln must feed it through two or three nights in turns.",
+            "Kilns of brick are heated with wood in many a country; the firing takes days…",
+        ),
+        (
+            "Kilns of brick are heated with wood in many countries. […] Their makers live far away.",
+            "Kilns of brick are heated with wood in many countries.",
+        ),
+    ],
+)
+def test_a_description_ends_where_a_clause_is_complete(first: str, expected: str) -> None:
+    assert description([P(first)]) == expected

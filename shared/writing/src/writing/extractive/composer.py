@@ -15,8 +15,9 @@ from documents.blocks import Definitions
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
 from documents.words import stems_of, telling_stems
-from writing.article import MAX_META_DESCRIPTION, Article, ArticleSource, BrandWishes
+from writing.article import Article, ArticleSource, BrandWishes
 from writing.body import escape
+from writing.extractive.descriptions import description_of
 from writing.extractive.endings import ended
 from writing.extractive.languages import is_foreign
 from writing.extractive.links import resolver
@@ -27,14 +28,7 @@ from writing.extractive.references import is_dependent
 from writing.extractive.sentences import split
 from writing.extractive.spine import WHOLE_WORDS, NoSpineError, Spine, SpineReader
 from writing.extractive.times import is_outdated
-from writing.extractive.titles import (
-    MIN_DESCRIPTION,
-    article_title,
-    comparable,
-    description,
-    heading_of,
-    tidy,
-)
+from writing.extractive.titles import article_title, comparable, heading_of, is_change, tidy
 from writing.extractive.units import Part, UnitReader, paragraphs_of, shown_words
 from writing.quality.measures import QUOTED, measure, problems
 from writing.writer import InsufficientSourcesError
@@ -79,6 +73,7 @@ def compose(
         (each for each in sources if each.quotable and each.about >= MIN_ABOUT),
         key=lambda each: (each.n not in is_ranked, 0.0 if each.n in is_ranked else -each.about, each.n),
     )
+    ranked.sort(key=lambda each: any(map(is_change, each.titles_above)))
     ranked = _numbered_by_document(ranked)
     refusals: list[str] = []
     best = max((each.about for each in ranked), default=0.0)
@@ -159,6 +154,8 @@ class _SpineArticle:
         Raises:
             NoSpineError: its text gives none.
         """
+        if is_change(self._section.title):
+            raise NoSpineError("is a line of a list of changes, and no subject")
         if is_foreign(_sample(self._source), self._language):
             raise NoSpineError(f"is not in the brand's language ({self._language})")
         spine = self._spine(self._source)
@@ -223,14 +220,14 @@ class _SpineArticle:
             yield other, Part(heading, opening.units)
 
     def _markdown(self, parts: Sequence[tuple[ArticleSource, Part]]) -> Iterator[str]:
-        for at, (source, part) in enumerate(parts):
+        for source, part in parts:
             writer = MarkdownWriter(source.n, resolver(source))
             blocks = part.blocks
             if part.heading is not None:
                 yield f"{'#' * part.level} {escape(part.heading)}"
             first = next(paragraphs_of(blocks[:1]), None)
-            if at == 0 and self._is_entry and first is not None:
-                yield writer.titled(self._section.title, first, " – ")  # noqa: RUF001
+            if part.term and first is not None:
+                yield writer.titled(part.term, first, " – ")  # noqa: RUF001
                 blocks = blocks[1:]
             yield from writer.blocks(blocks)
 
@@ -282,28 +279,22 @@ class _SpineArticle:
         return {each.n for each in self._listed(parts)} if self._is_english else set()
 
     def _title(self) -> str:
-        return article_title(self._keyword, self._section.title, is_entry=self._is_entry)
+        above = self._source.titles_above
+        entries = (each for _, each in self._section.walk() if each.level >= ENTRY_LEVEL)
+        return article_title(
+            self._keyword,
+            self._section.title,
+            is_entry=self._is_entry,
+            page=above[0] if above else "",
+            names={name for each in entries for name in (each.title, *each.names)},
+        )
 
     def _description(self, spine: Spine) -> str:
-        blocks = next(part.blocks for part in spine.parts if part.units)
-        if isinstance(blocks[0], Definitions):
-            blocks = tuple(paragraphs_of(blocks[0].entries[0].blocks))
-        text = description(blocks)
-        if not text.endswith("…"):
-            return text
-        # Rather than a sentence that breaks off, another one of the opening that is whole and speaks of the keyword.
-        wanted = frozenset(self._stems)
-        whole = [
-            (len(wanted.intersection(stems_of(sentence))), -at, sentence)
-            for at, sentence in enumerate(
-                each for block in paragraphs_of(blocks) for each in split(block.text)
-            )
-            if MIN_DESCRIPTION <= len(sentence) <= MAX_META_DESCRIPTION
-            and sentence.endswith((".", "!"))
-            and not is_dependent(sentence)
-        ]
-        shared, _, best = max(whole, default=(0, 0, ""))
-        return best if shared else text
+        parts = [part.blocks for part in spine.parts if part.units]
+        if isinstance(parts[0][0], Definitions):
+            entries = parts[0][0].entries
+            parts[:1] = [tuple(paragraphs_of(entry.blocks))[:1] for entry in entries]
+        return description_of(parts, self._stems, is_explained=bool(spine.parts[0].term))
 
     def _check(self, article: Article) -> None:
         """The digest keeps its own bounds.
@@ -313,7 +304,8 @@ class _SpineArticle:
         """
         measures = measure(
             article,
-            keyword=self._keyword,
+            # Of "\dot [caption]", the title has the name alone.
+            keyword=tidy(self._keyword),
             sources=len(article.cited),
             wishes=BrandWishes(min_sources=1),
             nearest=None,

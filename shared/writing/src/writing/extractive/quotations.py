@@ -10,6 +10,7 @@ from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import is_definition, stems_of, telling_stems
 from writing.article import Article, ArticleSource
 from writing.body import escape
+from writing.extractive.descriptions import description
 from writing.extractive.languages import is_foreign
 from writing.extractive.links import resolver
 from writing.extractive.markdown import MarkdownWriter
@@ -17,7 +18,7 @@ from writing.extractive.mending import beginning_of
 from writing.extractive.references import is_dependent
 from writing.extractive.sentences import spans
 from writing.extractive.times import is_outdated
-from writing.extractive.titles import article_title, comparable, description, tidy
+from writing.extractive.titles import article_title, comparable, tidy
 from writing.extractive.units import UnitReader
 from writing.quality.likeness import count_independent
 from writing.writer import InsufficientSourcesError

@@ -10,10 +10,11 @@ from documents.blocks import DefinitionEntry, Definitions, Listing, Note, Paragr
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import is_definition, stems_of, telling_stems
-from writing.extractive import references
+from writing.extractive import openings, references
 from writing.extractive.endings import cut_units, ended, has_promise, without_promises
 from writing.extractive.mending import announces, beginning_of, is_sentence
-from writing.extractive.titles import comparable, heading_of
+from writing.extractive.sentences import split
+from writing.extractive.titles import comparable, heading_of, tidy
 from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below
 from writing.quality.likeness import runs
 
@@ -45,6 +46,8 @@ MIN_CONTENTS: Final = 3
 MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
 MAX_CONTENTS_WORDS: Final = 40
+MAX_ENTRY_WORDS: Final = 100
+"""The words of an entry of a short table of contents."""
 REPEATED_RUN: Final = 5
 LEAST_REPEATED: Final = 20
 """Shorter units are not compared: terse sentences are alike."""
@@ -62,6 +65,9 @@ _NO_OPENING: Final = re.compile(
 _INTRODUCTIONS: Final = frozenset(
     "introduction overview description background general about summary basics purpose motivation rationale preface".split()  # noqa: SIM905
 )
+# Between the name of a manual's page and what it is.
+_JOINT: Final = re.compile(r"\s+(\\?--?|[–—])\s+")  # noqa: RUF001 - dashes
+MAX_NAME: Final = 80
 _SKIPPED: Final = re.compile(
     r"^(?:name|see also|references?|bibliography|further reading|related \w+|authors?|author\(s\)|author.s? .{0,20}|credits|acknowledge?ments|bugs|known bugs|files|synopsis|"
     r"syntax|feedback|reporting bugs|history|news|change ?log|changes|release notes|what.s new.{0,40}|copyright|copying|licen[cs]e|to-?do|"
@@ -123,26 +129,29 @@ class SpineReader:
             for each in children
             if each not in entries_below(section) and not _SKIPPED.match(each.title.strip())
         ]
+        if (named := _named_line(children)) is not None:
+            term, explanation = named
+            if introduction and references.is_pointer(introduction[0].first):
+                del introduction[0]
+            return self._begun([explanation, *introduction], subsections, term=term)
         if (focus := self._focus(subsections)) is not None:
-            own, others = focus
-            return self._begun(own, others)
-        if self._begins(introduction):
-            return self._begun(introduction, subsections)
+            closest, own, others = focus
+            return self._begun(own, others, source=closest)
+        if (found := self._beginning(introduction)) is not None:
+            return self._begun(found, subsections)
+        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
+        ladder = [self._lifted, self._unheaded, self._contents]
+        if is_reference or self._is_about_a_part(subsections):
+            ladder = [self._lifted, self._contents, self._unheaded]
+        for rung in ladder:
+            if (spine := rung(subsections)) is not None:
+                return spine
         if (later := self._later(introduction)) is not None:
             return self._begun(later, subsections)
-        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
-        ladder = (
-            (self._lifted, self._contents, self._unheaded)
-            if is_reference
-            else (self._lifted, self._unheaded, self._contents)
-        )
-        for rung in ladder:
-            if (found := rung(subsections)) is not None:
-                return found
         raise NoSpineError("has no paragraph that opens an article")
 
-    def _focus(self, subsections: Sequence[Section]) -> tuple[list[Unit], list[Section]] | None:
-        """Returns the text of the sub-section that is the keyword, rather than its page, and the other sub-sections."""
+    def _focus(self, subsections: Sequence[Section]) -> tuple[Section, list[Unit], list[Section]] | None:
+        """Returns the sub-section that is the keyword, rather than its page, with its text, and the other sub-sections."""
         closest = max(subsections, key=lambda each: self._closeness(each.title), default=None)
         least = max(MIN_CLOSENESS, self._closeness(self._section.title))
         if closest is None or self._about > SURELY_ABOUT or self._closeness(closest.title) <= least:
@@ -151,21 +160,72 @@ class SpineReader:
         units = _opening_first(self._connected(self._units.read(closest, heading), heading, begins=True))
         if not self._begins(units):
             return None
-        return units, [each for each in subsections if each is not closest]
+        return closest, units, [each for each in subsections if each is not closest]
 
     def _closeness(self, title: str) -> float:
         """Returns the share of common stems of the keyword and a title."""
         wanted, stems = frozenset(self._keyword), frozenset(telling_stems(title))
         return len(wanted & stems) / max(1, len(wanted | stems))
 
-    def _begun(self, introduction: Sequence[Unit], subsections: Sequence[Section]) -> Spine:
-        """Returns the article with this introduction."""
+    def _begun(
+        self,
+        introduction: Sequence[Unit],
+        subsections: Sequence[Section],
+        *,
+        source: Section | None = None,
+        term: str = "",
+    ) -> Spine:
+        """Returns the article with this introduction; `source` is the sub-section that it is from, if it is not the whole's."""
         parts = self._subsections(subsections, sum(unit.words for unit in introduction))
-        opening = Part(None, cut_units(introduction, INTRODUCTION_WORDS if parts else WHOLE_WORDS))
+        longest = INTRODUCTION_WORDS if parts else WHOLE_WORDS
+        opening = self._opening(cut_units(introduction, longest), source, term=term)
         return self._spine(opening, parts, subsections)
 
+    def _opening(self, units: tuple[Unit, ...], source: Section | None = None, *, term: str = "") -> Part:
+        """Returns the opening; the term that its first paragraph explains, unless it is a sentence, is its section's title."""
+        section = source or self._section
+        is_entry = section.level >= ENTRY_LEVEL
+        if not term and isinstance(units[0].blocks[0], Paragraph):
+            if is_entry:
+                term = section.title
+            elif openings.is_gloss(units[0].first) or (source and units[0].first.startswith("This ")):
+                term = tidy(section.title)
+        return Part(None, units, term=term)
+
+    def _beginning(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
+        """Returns the introduction from its first paragraph, or from a later one that opens better; None if none opens."""
+        is_own = self._begins(introduction)
+        if is_own and not self._is_weak(introduction[0]):
+            return introduction
+        is_explained = is_own and openings.is_gloss(introduction[0].first)
+        for at, unit in enumerate(introduction[:LIFTED_FROM]):
+            first = replace(unit, behind_drop=False)
+            is_about = is_definition(self._keyword, unit.first) or (
+                not is_explained and openings.speaks_of(self._keyword, unit.first)
+            )
+            is_better = is_about or (not is_own and self._share(unit.first) > 0)
+            if is_better and self._opens(first) and not openings.is_weak(unit.first):
+                return [first, *introduction[at + 1 :]]
+        return introduction if is_own else None
+
+    def _is_weak(self, unit: Unit) -> bool:
+        """Whether the article may begin with this unit, but a paragraph that speaks of the keyword is better."""
+        return openings.is_weak(unit.first) or self._share(unit.text) == 0
+
+    def _is_about_a_part(self, subsections: Sequence[Section]) -> bool:
+        """Whether the first sub-section says what its own title is, which is another subject than the whole's."""
+        first = next(
+            (each for section in subsections[:1] for each in section.blocks if isinstance(each, Paragraph)),
+            None,
+        )
+        if first is None or comparable(subsections[0].title) in _INTRODUCTIONS:
+            return False
+        title = telling_stems(subsections[0].title)
+        is_other = frozenset(title).isdisjoint({*self._keyword, *telling_stems(self._section.title)})
+        return is_other and is_definition(title, first.text)
+
     def _later(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
-        """Returns the introduction from the first paragraph that opens, where the own first one does not."""
+        """Returns the introduction from the first paragraph that opens, where neither its own first one nor a sub-section does."""
         for at, unit in enumerate(introduction[:LIFTED_FROM]):
             first = replace(unit, behind_drop=False)
             if self._opens(first) and not references.adds(first.first):
@@ -198,7 +258,10 @@ class SpineReader:
             and len(first[0].text.split()) < MIN_OPENING_WORDS
             and not introduction[0].behind_drop
         )
-        return any(map(self._opens, introduction[: 2 if is_short else 1]))
+        if not is_short:
+            return bool(introduction) and self._opens(introduction[0])
+        prose = (each for each in introduction[1:] if isinstance(each.blocks[0], Paragraph))
+        return self._opens(introduction[0]) or any(self._opens(each) for each in [*prose][:1])
 
     def _opens(self, unit: Unit) -> bool:
         """Whether the article may begin with this unit."""
@@ -207,6 +270,8 @@ class SpineReader:
             return False
         is_silent = self._about < SURELY_ABOUT and self._share(unit.text) == 0
         if is_silent or references.is_dependent(first, self._heading):
+            return False
+        if isinstance(block, Paragraph) and openings.needs_before(split(block.text), self._known):
             return False
         if isinstance(block, Definitions):
             return unit.words >= MIN_SHARE
@@ -311,10 +376,11 @@ class SpineReader:
             if not units or units[0].behind_drop or not isinstance(units[0].blocks[0], Paragraph):
                 continue
             first = units[0].blocks[0]
-            is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= MAX_CONTENTS_WORDS
+            most = MAX_CONTENTS_WORDS if is_reference or len(subsections) > LIFTED_FROM else MAX_ENTRY_WORDS
+            is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= most
             told = first if is_whole else beginning_of(first, 2 if units[0].first.endswith("?") else 1)
             size = len(told.text.split())
-            is_short = _least_words(section) <= size <= MAX_CONTENTS_WORDS
+            is_short = _least_words(section) <= size <= most
             if not is_short or not told.text.endswith((".", "!")) or announces(told.text):
                 continue
             title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
@@ -330,7 +396,8 @@ class SpineReader:
                     behind.append((section, [part]))
         if len(entries) < (2 if is_reference else MIN_CONTENTS):
             return None
-        return self._spine(Part(None, (Unit((Definitions(tuple(entries)),)),)), behind, subsections)
+        found = self._spine(Part(None, (Unit((Definitions(tuple(entries)),)),)), behind, subsections)
+        return found if is_reference or found.words >= MIN_SHOWN_WORDS else None
 
     def _lifted(self, subsections: Sequence[Section]) -> Spine | None:
         """Opens with the first paragraph of an early sub-section, if that says what the keyword is."""
@@ -340,7 +407,7 @@ class SpineReader:
             if units and self._opens(units[0]) and is_definition(self._keyword, units[0].first):
                 rest = replace(section, blocks=section.blocks[len(units[0].blocks) :])
                 others = [rest if each is section else each for each in subsections]
-                opening = Part(None, (units[0],))
+                opening = self._opening((units[0],), section)
                 return self._spine(opening, self._subsections(others, opening.words), others)
         return None
 
@@ -359,7 +426,7 @@ class SpineReader:
             return None
         rest = replace(part, units=part.units[1:])
         stays = bool(rest.units) and rest.words >= OWN_WORDS and not references.adds(rest.units[0].first)
-        opening = Part(None, (first,) if stays else part.units)
+        opening = self._opening((first,) if stays else part.units, section)
         if not stays:
             parts = [replace(each, level=max(TOP_LEVEL, each.level - 1)) for each in parts]
         return self._spine(
@@ -421,6 +488,19 @@ def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
         headings.add(name)
         if units or part.heading is not None:
             yield replace(part, units=tuple(units))
+
+
+def _named_line(sections: Sequence[Section]) -> tuple[str, Unit] | None:
+    """Returns the name and its explanation from the first section of a manual's page: "postmap - lookup table management"."""
+    for section in sections[:1]:
+        line = section.blocks[0] if len(section.blocks) == 1 else None
+        if comparable(section.title) == "name" and isinstance(line, Paragraph) and not line.flags:
+            name, joint, explanation = (
+                _JOINT.split(line.text, 1) if _JOINT.search(line.text) else (line.text, "", "")
+            )
+            if joint and len(name) <= MAX_NAME and explanation:
+                return name, Unit((Paragraph(explanation),))
+    return None
 
 
 def _is_enough(section: Section, parts: Sequence[Part]) -> bool:

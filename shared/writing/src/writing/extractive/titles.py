@@ -1,19 +1,13 @@
-"""Titles, headings and descriptions as a person would write them. Pure."""
+"""Titles and headings as a person would write them. Pure."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container
 from typing import Final
 
-from documents.blocks import Block, Paragraph
-from documents.words import bare_title, telling_stems, words_of
-from writing.article import MAX_META_DESCRIPTION, MAX_TITLE
-from writing.extractive.sentences import split
+from documents.words import bare_title, stems_of, telling_stems, words_of
+from writing.article import MAX_TITLE
 from writing.quality.measures import MAX_HEADING
 
-MIN_DESCRIPTION: Final = 80
-_SHORT_DESCRIPTION: Final = 50
-"""Below it, a whole sentence says too little."""
-_CLAUSE_AFTER: Final = 70
 # A word of this many capitals is an acronym, even in a heading that is all capitals.
 _ACRONYM: Final = 4
 # A short word in capitals with a vowel is an acronym only if the list has it.
@@ -31,17 +25,43 @@ _SITE: Final = re.compile(
 )
 _PLAIN_WORDS: Final = re.compile(r"[a-z]{2,}(?:[ -][a-z]{2,})*")
 _LOWER_WORDS: Final = re.compile(r"[a-z]+(?:[ -][a-z]+)*")
-_NAME_OF_CODE: Final = re.compile(r"^[a-z][\w.+:-]*$")
+_NAME_OF_CODE: Final = re.compile(r"^[a-z][a-z0-9_.+:-]*$")
 _CALL: Final = re.compile(r"^(?:[^=(]{1,60}=\s*)?([\w.:]+)\s*\(.*\)\s*;?$")
-# Places to end a long sentence.
-_CLAUSES: Final = re.compile(
-    r"[;:]\s|\s\(|, (?:which|because|and|so|but|where|while|who|whose|or|as|if|when|although|since)\b|\s[–—]\s|,\s"  # noqa: RUF001
+# "\\dot [caption]", "--lock-wait [SECONDS]": a name of code with its arguments.
+_SYNTAX: Final = re.compile(
+    r"([\\@$-][\w-]{2,40}|(?=[A-Za-z]\w*?[_.:])[A-Za-z][\w.:]{1,60}(?<=[A-Za-z0-9]))\s*[\[<({'\"=].*"
 )
+# "3 - Documentation", "Metadata (#1542)", "Using the generator."
+_NUMBER: Final = re.compile(r"^\d+(?:\.\d+)*\s*[–—-]\s+(?=\D)")  # noqa: RUF001 - a dash
+_TICKET: Final = re.compile(r"\s*\(#\d+\)")
+_CHANGE: Final = re.compile(
+    r"\(#\d+\)|^(?:release notes?|change ?log|what[’']s new.{0,40})$|^(?:version )?v?\d+\.\d+(?:\.\d+)*(?: \(.*\))?$",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_FULL_STOP: Final = re.compile(r"(?:(?<=[a-z]{4})|(?<=\)))\.$")
+# Where a long title may end.
+_LAST_BRACKET: Final = re.compile(r"\s*\([^()]*\)$")
+_PHRASE: Final = re.compile(r"(?:\s[–—]|:)\s|,? (?:with|in|on|by|for|from|using|through|when|if|and|or|of)\s")  # noqa: RUF001
+MIN_TITLE_WORDS: Final = 3
+# Titles that only their page tells apart.
+_GENERAL: Final = frozenset(
+    stems_of(
+        "configuring configure setup installing install using use running run creating adding managing building testing "
+        "implementing preparing adapting changing updating manually automatically basic basics advanced simple complete full "
+        "example concrete procedure recommended principle principles mechanism mechanisms purpose operation methods theory practice step steps problem problems test tests restriction "
+        "restrictions drawback drawbacks requirement requirements limitation limitations rule rules structure layout results "
+        "server client side system "
+    )
+)
+MAX_GENERAL: Final = 3
 
 
 def tidy(heading: str) -> str:
     """Strips numbers, site names, manual sections and link marks; turns all capitals into a normal spelling."""
-    text = bare_title(heading.replace("\0", "").rstrip("¶#: ")) or heading
+    text = bare_title(_NUMBER.sub("", heading.replace("\0", "").rstrip("¶#: "))) or heading
+    text = _FULL_STOP.sub("", _TICKET.sub("", text).rstrip()) or text
+    if (syntax := _SYNTAX.fullmatch(text)) is not None:
+        return syntax[1]
     parts = [part for part in _SEPARATOR.split(text) if part]
     while len(parts) > 1 and (_SITE.search(parts[-1]) or {*words_of(parts[-1])} <= {*words_of(parts[0])}):
         parts.pop()
@@ -62,47 +82,71 @@ def heading_of(title: str, *, is_entry: bool) -> str:
     if is_entry:
         return cut(call[1] if call else title, MAX_HEADING)
     text = tidy(title)
-    return cut(text[:1].upper() + text[1:] if _PLAIN_WORDS.fullmatch(text) else text, MAX_HEADING)
+    return shortened(text[:1].upper() + text[1:] if _PLAIN_WORDS.fullmatch(text) else text, MAX_HEADING)
 
 
-def article_title(keyword: str, title: str, *, is_entry: bool) -> str:
-    """Returns the title of the page, or section, if it is the keyword; else the keyword. Names of code keep their case."""
-    own = heading_of(title, is_entry=True) if is_entry else tidy(title)
-    if telling_stems(own) == telling_stems(keyword) or own.casefold() == keyword.casefold():
-        return cut(own, MAX_TITLE)
-    # "Postfix manual - postkick": a page's name, as it is typed.
-    is_name = keyword in _SEPARATOR.split(bare_title(title))
-    raised = keyword if is_name or not _LOWER_WORDS.fullmatch(keyword) else keyword[:1].upper() + keyword[1:]
-    return cut(raised, MAX_TITLE)
+def article_title(
+    keyword: str, title: str, *, is_entry: bool, page: str = "", names: Container[str] = frozenset()
+) -> str:
+    """Returns the title of the page, or section, if it is the keyword; else the keyword. Names of code keep their case.
 
+    A name of code, and a title that any page may have, such as "Principles", get what they belong to in brackets.
 
-def description(blocks: Sequence[Block]) -> str:
-    """Returns the first whole sentences, up to 155 characters; a long first one ends at a clause.
-
-    A sentence that leads up to a list is left out, or ends before its colon.
+    Args:
+        keyword: as it was asked for.
+        title: of the page or section.
+        is_entry: whether it is an entry of a list of functions or settings.
+        page: the title of the page that a section stands on.
+        names: the names of code of the section and those below it.
     """
-    text = ""
-    for block in blocks:
-        if not isinstance(block, Paragraph):
-            break
-        for sentence in split(block.text):
-            if sentence.endswith(":") and len(text) >= _SHORT_DESCRIPTION:
-                return text
-            longer = f"{text} {sentence}" if text else sentence
-            if len(longer) > MAX_META_DESCRIPTION:
-                return text if len(text) >= _SHORT_DESCRIPTION else _cut_clause(longer)
-            text = longer
-        if len(text) >= MIN_DESCRIPTION or not text.endswith((".", "!", "?")):
-            break
-    return text if text.endswith((".", "!", "?")) else _cut_clause(text.rstrip(" :,;") + "…")
+    own = heading_of(title, is_entry=True) if is_entry else tidy(title)
+    is_own = telling_stems(own) == telling_stems(keyword) or own.casefold() == tidy(keyword).casefold()
+    # "Postfix manual - postkick": a page's name, as it is typed.
+    is_name = keyword in names or (
+        keyword != bare_title(title) and keyword in _SEPARATOR.split(bare_title(title))
+    )
+    if is_own:
+        named = own
+    elif is_name or not _LOWER_WORDS.fullmatch(keyword):
+        named = keyword if is_name else tidy(keyword)
+    else:
+        named = keyword[:1].upper() + keyword[1:]
+    place = _product(title, own) if is_own and not page else tidy(page or title)
+    is_code = (
+        _SYNTAX.fullmatch(title)
+        or _SYNTAX.fullmatch(keyword)
+        or is_entry
+        or is_name
+        or _NAME_OF_CODE.match(named)
+    )
+    if not place or not (is_code or (page and _is_general(named))):
+        return shortened(named, MAX_TITLE)
+    placed = f"{named} ({place})"
+    is_told = frozenset(telling_stems(named)) & frozenset(telling_stems(place))
+    return shortened(named, MAX_TITLE) if is_told or len(placed) > MAX_TITLE else placed
 
 
-def _cut_clause(text: str) -> str:
-    if len(text) <= MAX_META_DESCRIPTION:
-        return text
-    places = [each.start() for each in _CLAUSES.finditer(text, _CLAUSE_AFTER, MAX_META_DESCRIPTION)]
-    best = max((at for at in places if text[at] in ";:(—– " or text[at + 2 :][:1].isalpha()), default=0)  # noqa: RUF001
-    return f"{text[:best].rstrip(' ,;:–—(')}…" if best else cut(text, MAX_META_DESCRIPTION)  # noqa: RUF001
+def _product(title: str, name: str) -> str:
+    """Returns "Postfix" of "Postfix manual - virtual(5)", whose name is "virtual"."""
+    parts = [part for part in _SEPARATOR.split(title) if bare_title(part) != name]
+    return _SITE.sub("", parts[0]).strip(" ()") if len(parts) == 1 and _SITE.search(parts[0]) else ""
+
+
+def _is_general(title: str) -> bool:
+    """Whether a title says nothing of its subject: one common word, or words that stand in titles of any subject."""
+    stems = telling_stems(title)
+    return len(stems) <= MAX_GENERAL and _GENERAL.issuperset(stems)
+
+
+def shortened(text: str, size: int) -> str:
+    """Returns a title that is not longer, without its last bracket or phrase where that is enough."""
+    if len(text) > size:
+        text = _LAST_BRACKET.sub("", text)
+    if len(text) > size:
+        ends = [each.start() for each in _PHRASE.finditer(text, 0, size + 1)]
+        whole = [text[:end] for end in ends if len(text[:end].split()) >= MIN_TITLE_WORDS]
+        text = whole[-1] if whole else text
+    return cut(text, size)
 
 
 def cut(text: str, size: int) -> str:
@@ -111,6 +155,11 @@ def cut(text: str, size: int) -> str:
         return text
     kept = text[: size - 1]
     return (kept.rpartition(" ")[0] if " " in kept else kept).rstrip(" ,;:–—-([") + "…"  # noqa: RUF001
+
+
+def is_change(title: str) -> bool:
+    """Whether a title is that of a change log, or a line of one: "Metadata added (#1542)", "Version 1.2"."""
+    return _CHANGE.search(title) is not None
 
 
 def comparable(heading: str) -> str:
@@ -130,5 +179,5 @@ def _is_acronym(word: str) -> bool:
 
 
 def _is_shouted(text: str) -> bool:
-    """Whether a heading is all in capitals, and longer than an acronym."""
-    return text.isupper() and len(text) > _ACRONYM
+    """Whether a heading is all in capitals, longer than an acronym, and no name of code."""
+    return text.isupper() and len(text) > _ACRONYM and "_" not in text

@@ -93,6 +93,8 @@ class Part:
     heading: str | None
     units: tuple[Unit, ...]
     level: int = TOP_LEVEL
+    term: str = ""
+    """What its first paragraph explains without naming it; shown in front of it."""
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -153,7 +155,9 @@ class UnitReader:
         blocks = tuple(map(_address_as_listing, section.blocks))
         if entries := [each for each in entries_below(section) if each.blocks]:
             listed = (
-                DefinitionEntry(tuple(dict.fromkeys((each.title, *each.names))), each.blocks, each.anchor)
+                DefinitionEntry(
+                    tuple(dict.fromkeys((each.title, *each.names))), _told_first(each.blocks), each.anchor
+                )
                 for each in entries
             )
             blocks = (*blocks, Definitions(tuple(listed)))
@@ -340,6 +344,12 @@ def _address_as_listing(block: Block) -> Block:
     """An address on a line of its own is shown like a listing, with the sentence that leads up to it."""
     is_address = isinstance(block, Paragraph) and not block.flags and _ADDRESS.fullmatch(block.text)
     return Listing((block.text,)) if isinstance(block, Paragraph) and is_address else block
+
+
+def _told_first(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Returns the blocks of an entry with what it says before the syntax that stands in front of it."""
+    at = next((at for at, block in enumerate(blocks) if not isinstance(block, Listing)), 0)
+    return (blocks[at], *blocks[:at], *blocks[at + 1 :]) if isinstance(blocks[at], Paragraph) else blocks
 
 
 def _is_scrap(paragraph: Paragraph) -> bool:

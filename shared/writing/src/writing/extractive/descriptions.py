@@ -1,0 +1,152 @@
+"""The description of an article, in sentences of its own text. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+from documents.blocks import Block, Paragraph
+from documents.words import is_definition
+from writing.article import MAX_META_DESCRIPTION
+from writing.extractive import openings
+from writing.extractive.mending import ELLIPSIS
+from writing.extractive.references import is_dependent, needs_listing, without_lead
+from writing.extractive.sentences import spans, split
+from writing.extractive.titles import cut
+
+_SHORT: Final = 50
+"""Below it, a whole sentence says too little."""
+_SHORTEST: Final = 35
+"""Below it, another sentence that is cut says more."""
+_CLAUSE_AFTER: Final = 60
+_ENDS: Final = (".", "!", "?")
+# Places to end a long sentence, the best kind first.
+_PLACES: Final = tuple(
+    map(
+        re.compile,
+        (
+            r"[;:]\s|\s[–—-]\s|\s\(|, (?:which|because|and|so|but|where|while|who|whose|although|since)\b",  # noqa: RUF001
+            r"\s(?:that|which|who|whose|where|because|while|if|when|unless|until)\s",
+            r", (?=[a-z])",
+            r"\s(?:for|with|by|in|on|from|as|than|after|before|without|between|and|or)\s",
+        ),
+    )
+)
+_DANGLING: Final = re.compile(r"(?:,? (?:in|by|with|for|to|of|from|on|at|under|and|or))+$")
+# What goes before the main clause of a sentence.
+_BEFORE_MAIN: Final = re.compile(
+    r"(?:before|after|when|whenever|if|since|although|though|because|while|as|once|in order to|to|with|from|by|unless|upon)\b",
+    re.IGNORECASE,
+)
+# Another sentence than the first one is no description of the whole if it begins so.
+_ASIDE: Final = re.compile(
+    r"(?:in|on|at|under|during|even|note|use|see|remember|each|any|some|only|not|simply|without|like|unlike|its)\b",
+    re.IGNORECASE,
+)
+_GOES_ON: Final = re.compile(
+    r"\b(?:however|fortunately|unfortunately|though|for example|instead)\b", re.IGNORECASE
+)
+
+
+def description(blocks: Sequence[Block]) -> str:
+    """Returns the first whole sentences, up to 155 characters; a long first one ends at a clause.
+
+    A sentence that leads up to a list is left out, or ends before its colon.
+    """
+    text = ""
+    for block in blocks:
+        if not isinstance(block, Paragraph):
+            break
+        for sentence in split(block.text):
+            if len(text) >= _SHORT and (sentence == ELLIPSIS or not sentence.endswith(_ENDS)):
+                return text
+            longer = f"{text} {sentence}" if text else sentence
+            if len(longer) > MAX_META_DESCRIPTION:
+                return text if len(text) >= _SHORTEST else _cut_clause(longer)
+            text = longer
+        if len(text) >= _SHORT or not text.endswith(_ENDS):
+            break
+    return text if not text or text.endswith(_ENDS) else _cut_clause(text.rstrip(" :,;") + "…")
+
+
+def description_of(
+    parts: Sequence[Sequence[Block]], keyword: Sequence[str], *, is_explained: bool = False
+) -> str:
+    """Returns the first sentences, or rather a later one that says what the keyword (its stems) is.
+
+    Args:
+        parts: the blocks of each part of an article, the opening first.
+        keyword: its stems.
+        is_explained: whether the first paragraph only explains a term that stands in front of it.
+    """
+    opening = [*_from_first_sentence(parts[0])] if is_explained else [*parts[0]]
+    text = description(opening)
+    is_poor = not text or _is_poor(text) or (is_explained and _ASIDE.match(text) is not None)
+    if text.endswith(_ENDS) and not is_poor:
+        return text
+    others = (block for part in parts[1:] for block in [*part][:1])
+    rated = [
+        (is_definition(keyword, each), openings.speaks_of(keyword, each), -at, each)
+        for at, each in enumerate(_sentences((*opening, *others)))
+    ]
+    defines, speaks, _, best = max(rated, default=(False, False, 0, ""))
+    if defines or (speaks and is_poor):
+        return best
+    if rated and not opening:
+        # A line under the title, and then sections: the first of them begins to say something.
+        return rated[0][-1]
+    return description(parts[0]).rstrip("…") if is_explained and is_poor else text
+
+
+def _from_first_sentence(blocks: Sequence[Block]) -> Iterator[Block]:
+    """Yields the blocks without what only explains a title at their beginning: "Postfix control program"."""
+    first, *others = blocks
+    sentences = spans(first.text) if isinstance(first, Paragraph) else ()
+    if not isinstance(first, Paragraph) or not sentences:
+        yield from others
+        return
+    begin, end = sentences[0]
+    if first.text[begin:end].endswith(_ENDS) and not openings.is_phrase(first.text[begin:end]):
+        yield first
+    elif len(sentences) > 1:
+        yield Paragraph(first.text[sentences[1][0] :])
+    yield from others
+
+
+def _sentences(blocks: Iterable[Block]) -> Iterator[str]:
+    """Yields the sentences that stand alone, long ones up to a clause."""
+    for block in blocks:
+        for sentence in split(block.text) if isinstance(block, Paragraph) else ():
+            text = _cut_clause(sentence)
+            if (
+                len(text) >= _SHORT
+                and sentence.endswith((".", "!"))
+                and text[0].isupper()
+                and not _is_poor(text)
+                and not _BEFORE_MAIN.match(text)
+                and not _ASIDE.match(text)
+                and not _GOES_ON.search(text)
+                and not is_dependent(sentence)
+                and not needs_listing(sentence)
+            ):
+                yield text
+
+
+def _is_poor(text: str) -> bool:
+    """Whether a description needs what is not there, or breaks off before it says something."""
+    if openings.is_weak(text) or openings.needs_before(split(text)[:1], frozenset()):
+        return True
+    if text.endswith(_ENDS):
+        return False
+    is_lead = len(text) > _CLAUSE_AFTER and without_lead(text) != text
+    return is_lead or (_BEFORE_MAIN.match(text) is not None and "," not in text)
+
+
+def _cut_clause(text: str) -> str:
+    """Returns a text up to a clause or phrase that is complete."""
+    if len(text) <= MAX_META_DESCRIPTION:
+        return text
+    begin = max(_CLAUSE_AFTER, text.find(",") + 1 if _BEFORE_MAIN.match(text) else 0)
+    for kind in _PLACES:
+        if places := [each.start() for each in kind.finditer(text, begin, MAX_META_DESCRIPTION)]:
+            return _DANGLING.sub("", text[: places[-1]].rstrip(" ,;:–—(")) + "…"  # noqa: RUF001
+    return cut(text, MAX_META_DESCRIPTION)

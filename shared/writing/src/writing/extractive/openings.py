@@ -1,0 +1,161 @@
+"""Judges the sentences that an article may begin with: what needs something before it, what only explains its heading. Pure."""
+
+import re
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+from typing import Final
+
+from documents.words import COMMON_STEMS, stem, stems_of, words_of
+from writing.extractive import references
+
+_REMEMBERED: Final = 2048
+_READ: Final = 400
+"""Characters of a sentence that are looked at."""
+_SUBJECT_WORDS: Final = 6
+_BEGINNING_WORDS: Final = 8
+_ADDS: Final = re.compile(
+    r"\b(?:also|another|additional)\b|\b(?:is|are|be) (?:\w+ ){0,3}more \w+\.?$", re.IGNORECASE
+)
+_TOLD: Final = (
+    r"(?:mentioned|described|discussed|seen|explained|introduced|shown|noted|defined|listed|created|chosen)"
+)
+# It goes on from a text before it.
+_GOES_ON: Final = re.compile(
+    rf"\b(?:previously|already|earlier|before|so far|just)[ -]{_TOLD}\b|\b(?:reminder|as a reminder|so far)\b"
+    r"|\b(?:previous|preceding|earlier|next|last) (?:sub-?)?(?:sections?|chapters?|pages?|paragraphs?|examples?|steps?)\b"
+    r"|^(?:\w+ ){1,4}(?:then|again|instead|therefore)\b|^the default (?:is|was)\b|^(?:previously|formerly)\b|^(?:chapter|section|appendix) [\dA-Z]"
+    r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
+    r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|\w+ing)\b"
+    r"|^[^,.;:]{3,150} having been \w[^,.;:]{0,100},"
+    r"|^the (?:first|second|third|next|last|final)(?: \([^()]{1,20}\))?(?: \w+)? (?:step|thing|task|part)s?\b(?! (?:of|to|in|for|towards?)\b)",
+    re.IGNORECASE,
+)
+_FOLLOWING: Final = re.compile(r"the following\b", re.IGNORECASE)
+_AGAIN: Final = re.compile(r"again\b", re.IGNORECASE)
+# "Once the family has been selected, …": the rest needs to know which family.
+_AFTER: Final = re.compile(
+    r"(?:once|after|now that|having) (?:the|these|those)\s+([^,.;:]{1,80})", re.IGNORECASE
+)
+_IN_FRONT: Final = re.compile(
+    r"((?:in|at|for|by|from|on|under|during) [^,.;:]{3,80}), the ([a-z]\w* \w+)", re.IGNORECASE
+)
+_SUPERLATIVE: Final = re.compile(r"(?:\w+est|most|only|main|whole|same|usual|first)\b")
+# "By surrounding this list with …": a noun that nothing has named.
+_POINTS_AT: Final = re.compile(r"\b(?:this|these|those)\s+([a-z][\w-]*)")
+_ITSELF: Final = frozenset(stems_of("command option function setting parameter variable program tool module"))
+_CLAUSE: Final = re.compile(r"[,;:—(]| (?:that|which|and|but|so|if|when|because|where) ")
+_WARNS: Final = re.compile(
+    r"\b(?:dangerous|(?:be )?careful|caution|beware|at your own risk|(?<!\w )(?:do not|don[’']t)|not (?:intended|every)|obsolete|"  # noqa: RUF001
+    r"deprecated|reserved for|ensure|make sure)\b"
+    r"|\byou (?:should|may want to|might want to) (?:first |also )?(?:start with|begin with|read|see|consult|refer to)\b"
+    r"|^(?:first|only)\b|^(?:to|for) (?:see|read|find out|learn) (?:what|how|more)\b|^\w+(?: \w+)?: ",
+    re.IGNORECASE,
+)
+_DETERMINER: Final = r"(?:an?|the|that (?:an?|the)|if|whether|how|all|any|each|one|some)"
+_EXPLAINS: Final = re.compile(rf"[A-Z][a-z]+(?<!s)s {_DETERMINER}\b")
+_INFINITIVE: Final = re.compile(rf"(?!During)[A-Z][a-z]+ing {_DETERMINER}\b|(?:How|What|When|Where) to [a-z]")
+_IN_BRACKETS: Final = re.compile(r"\s\([^()]{0,200}\)")
+_RELATIVE: Final = re.compile(r"(?<!\bin)(?<!\bwith)(?<!\bby) (?:which|that|who|whose|where|when) ")
+_FINITE: Final = re.compile(
+    r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|shall|should|does|do|did|need|you|we|it|they|i|there|"
+    r"these|this|let|please|consists|refers|depends|relies|comes|goes|belongs|applies|stands|acts|works|runs|\w+n[’']t)\b",  # noqa: RUF001
+    re.IGNORECASE,
+)
+# Behind a verb stands its object: "accepts network connections", and not "plugins for".
+_WITH_OBJECT: Final = re.compile(
+    r" [a-z]\w*(?<![suio])s (?!(?:of|for|with|to|in|on|by|from|at|and|or|as|that|which|about|between|used|using)\b)[a-z‘“\"\d]"  # noqa: RUF001
+    r"| \w+(?:ed|te|de|me) (?:an?|the|its|all|early|late)\b"
+)
+_PHRASE: Final = re.compile(r"An? |The (?!.* (?:which|that|who) )")
+_MAX_PHRASE_WORDS: Final = 20
+_MAX_THE_WORDS: Final = 14
+_MAX_BARE_WORDS: Final = 9
+_BARE: Final = re.compile(
+    r"(?!(?:In|On|At|By|For|To|From|With|Before|After|If|When|As|Not|No|Every|Most|Many|Some|All|Few) )[A-Z][a-z]+(?<!ly) [^,:]+\."
+)
+
+
+def needs_before(sentences: Sequence[str], known: AbstractSet[str]) -> bool:
+    """Whether a text with these sentences cannot stand first. `known` are the stems of the headings above it."""
+    if not sentences:
+        return False
+    first = sentences[0][:_READ]
+    return (
+        _goes_on(first)
+        or any(_AGAIN.match(each) for each in sentences[1:2])
+        or (references.is_pointer(first) and not _FOLLOWING.match(first))
+        or references.is_positional(first, has_above=False, has_below=True)
+        or _has_unknown(first, known)
+    )
+
+
+@lru_cache(_REMEMBERED)
+def _goes_on(sentence: str) -> bool:
+    return _GOES_ON.search(sentence) is not None
+
+
+def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
+    """Whether a sentence speaks of a definite thing, away from its subject, that nothing has named."""
+    after = _AFTER.match(first)
+    if after is not None and known.isdisjoint(_nouns(after[1])):
+        return True
+    front = _IN_FRONT.match(first)
+    if front is not None and not _SUPERLATIVE.match(front[2]):
+        named = known | {*stems_of(front[1])}
+        if references.has_unknown_subject(f"The {front[2]}", named):
+            return True
+    pointing = _POINTS_AT.search(first)
+    if pointing is None or pointing.start() == 0:
+        return False
+    before = first[: pointing.start()]
+    return _CLAUSE.search(before) is None and stem(pointing[1].casefold()) not in {
+        *stems_of(before),
+        *_ITSELF,
+    }
+
+
+def _nouns(phrase: str) -> frozenset[str]:
+    return frozenset(map(stem, words_of(phrase)[:4])) - COMMON_STEMS
+
+
+@lru_cache(_REMEMBERED)
+def is_weak(sentence: str) -> bool:
+    """Whether a sentence may stand first, but another one is better: a warning, an errand, a sentence with "also"."""
+    beginning = " ".join(sentence.split()[:_BEGINNING_WORDS])
+    return _WARNS.search(sentence[:_READ]) is not None or _ADDS.search(beginning) is not None
+
+
+@lru_cache(_REMEMBERED)
+def is_gloss(sentence: str) -> bool:
+    """Whether a text is no sentence of its own, but explains the heading above it.
+
+    "A guide to custom themes.", "How to write pages.", "Starts a section of code."
+    """
+    return _EXPLAINS.match(sentence) is not None or is_phrase(sentence)
+
+
+@lru_cache(_REMEMBERED)
+def is_phrase(sentence: str) -> bool:
+    """Whether a text has no verb that says something: "A guide to custom themes.", "How to write pages."."""
+    text = _IN_BRACKETS.sub("", sentence[:_READ])
+    if _INFINITIVE.match(text):
+        return not _has_verb(text.partition(",")[0])
+    main = _RELATIVE.split(text, 1)[0]
+    words = len(main.split())
+    most = _MAX_THE_WORDS if text.startswith("The ") else _MAX_PHRASE_WORDS
+    if (words <= most and _PHRASE.match(text)) or (
+        len(text.split()) <= _MAX_BARE_WORDS and _BARE.fullmatch(text)
+    ):
+        return not _has_verb(main)
+    return False
+
+
+def _has_verb(text: str) -> bool:
+    # Not by its first word: "Recreate the contents of an archive." has no subject.
+    return _FINITE.search(text) is not None or _WITH_OBJECT.search(text) is not None
+
+
+def speaks_of(keyword: Sequence[str], sentence: str) -> bool:
+    """Whether a sentence has all of the keyword's stems in its first words."""
+    return frozenset(keyword) <= frozenset(map(stem, words_of(sentence[:_READ])[:_SUBJECT_WORDS]))

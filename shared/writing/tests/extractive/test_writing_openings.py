@@ -1,0 +1,91 @@
+"""Which sentences an article may begin with, and which only explain the heading above them."""
+
+import pytest
+
+from documents.words import stems_of
+from writing.extractive.openings import is_gloss, is_weak, needs_before, speaks_of
+from writing.extractive.sentences import split
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "In spite of the previously mentioned kilns, some potters fire in pits.",
+        "A brief reminder: the damper is the lid of the chimney.",
+        "Previous sections have assumed that the kiln is loaded.",
+        "Once the clay has been chosen, a glaze must be found.",
+        "Pits having been judged too cold, pots will be fired in a chamber.",
+        "The pot is dry. Again, there are plenty of glazes to consider.",
+        "The potter then needs to open the damper.",
+        "The first (real) step consists in finding clay.",
+        "By surrounding these shelves with bricks, the chamber keeps its heat.",
+        "In most cases, the cracking comes from damp clay.",
+        "To take over its care, look into the chamber.",
+        "The default is gas, but wood burns too.",
+        "See the manual of the maker for its temperatures.",
+        "As an example, a pot is fired.",
+        "Previously, all kilns were built of stone.",
+    ],
+)
+def test_needs_something_before_it(text: str) -> None:
+    assert needs_before(split(text), frozenset(stems_of("Firing a kiln")))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A kiln is a chamber that is heated.",
+        "Once you have learned to throw, you may want to fire.",
+        "Once the kiln has cooled, the door may be opened.",
+        "The first step of firing is to load the kiln.",
+        "The following kilns burn gas.",
+        "If the kiln is hot, this command opens the damper.",
+        "To fire a kiln, you need a cone; this task takes a day.",
+        "In most cases, the kiln is fired at night.",
+    ],
+)
+def test_stands_first(text: str) -> None:
+    assert not needs_before(split(text), frozenset(stems_of("Firing a kiln")))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A list of kilns (with their makers) to use when firing.", True),
+        ("How to load and fire a kiln.", True),
+        ("Altering a glaze to suit your clay.", True),
+        ("Pottery with gas.", True),
+        ("Starts a firing, which ends with the matching command.", True),
+        ("Recreate the glaze of an old pot.", True),
+        ("An instance of the kiln that is used by the potters.", True),
+        ("A kiln is a chamber.", False),
+        ("Kilns are chambers.", False),
+        ("A damper lets air into the chamber.", False),
+        ("The chamber accepts wide pots and dries them.", False),
+        ("You need a brick and a cone.", False),
+        ("During the firing, a potter opens the damper.", False),
+        ("Not every pot needs a glaze.", False),
+    ],
+)
+def test_only_explains_its_heading(text: str, expected: bool) -> None:
+    assert is_gloss(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Glazing is potentially dangerous.", True),
+        ("Potters can also fire in pits.", True),
+        ("If you bought a kiln, you should read the manual.", True),
+        ("This kiln is reserved for the master.", True),
+        ("A kiln is heated for hours and cools for days.", False),
+    ],
+)
+def test_another_sentence_is_better(text: str, expected: bool) -> None:
+    assert is_weak(text) is expected
+
+
+def test_speaks_of_the_keyword_in_its_first_words() -> None:
+    wood = stems_of("wood kiln")
+    assert speaks_of(wood, "The kiln that burns wood is fed by hand.")
+    assert not speaks_of(wood, "Potters who have a hand free for it feed a kiln with wood.")
