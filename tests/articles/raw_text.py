@@ -22,6 +22,8 @@ _INLINE: Final = (
     " time tt u var wbr"
 )
 _WORD: Final = re.compile(r"[^\W_]")
+_MARK: Final = re.compile(r"\[\w{1,3}\]|[*\u2020\u2021\u00a7]{1,3}")
+_TEX: Final = re.compile(r"\\mbox|[\\{}$]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +88,12 @@ def visible_text(root: lxml.html.HtmlElement) -> Iterator[str]:
     walk = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, element in walk:
         if event == "start" and isinstance(element.tag, str):
-            if element.tag in _UNSEEN or "footnote-reference" in element.get("class", ""):
+            if element.tag in _UNSEEN or _is_footnote_mark(element):
                 walk.skip_subtree()
                 continue
+            if element.tag == "img":
+                # A formula that is a picture is written in its place as text.
+                yield _TEX.sub("", element.get("alt") or "")
             if element.tag not in inline:
                 yield "\n\n"
             yield element.text or ""
@@ -97,3 +102,15 @@ def visible_text(root: lxml.html.HtmlElement) -> Iterator[str]:
                 yield "\n\n"
             if element is not root:
                 yield element.tail or ""
+
+
+def _is_footnote_mark(element: lxml.html.HtmlElement) -> bool:
+    if "footnote-reference" in element.get("class", ""):
+        return True
+    if element.tag == "sup":
+        text = element.text_content().strip()
+        return _MARK.fullmatch(text) is not None or "a" in {
+            *(each.tag for each in element),
+            element.getparent().tag,
+        }
+    return element.tag == "a" and element.get("href", "").startswith("#") and bool(_MARK.fullmatch(element.text or ""))

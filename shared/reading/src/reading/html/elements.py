@@ -1,4 +1,4 @@
-"""Tells what single elements and lines of a page are: names, anchors, keyword lines, listings without markup. Pure."""
+"""Tells what single elements and lines of a page are: names, anchors, keyword lines. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -11,11 +11,10 @@ from documents.blocks import Link, Table
 from reading.cleaning import one_line
 from reading.facts import strip_section_number
 from reading.html.parts import PageParts, class_names
-from reading.html.tables import INLINE
+from reading.html.tables import BOLD, INLINE
 from reading.measures import VisibleContent
 from reading.section_builder import ADMONITIONS
 
-MAX_BREAK_LINE: Final = 90
 MAX_ORDERED_DIGITS: Final = 4
 _API: Final = frozenset(
     "function method class classmethod staticmethod property data attribute exception macro type struct union enum"  # noqa: SIM905
@@ -35,7 +34,6 @@ KERNEL_LABELS: Final = frozenset(
 )
 LOOKED_AT: Final = 40
 """Elements or texts within a short line that are looked at."""
-BOLD: Final = frozenset({"b", "strong"})
 PERMALINK: Final = " #¶§◆\uf0c1"
 MARKED_CODE: Final = frozenset(
     "prettyprint programlisting screen highlight codehilite code sourcecode literal-block example smallexample".split()  # noqa: SIM905
@@ -139,10 +137,3 @@ def name_of(element: etree._Element, signature: str) -> str:
     before = signature.partition("(")[0].split()
     match = _NAME.match(before[-1]) if before else None
     return match[0] if match else signature
-
-
-def is_broken_listing(lines: Sequence[str]) -> bool:
-    """Return whether lines that the page breaks are short, and no sentences."""
-    if len(lines) < 3 or max(map(len, lines)) > MAX_BREAK_LINE:  # noqa: PLR2004 - two lines are a paragraph
-        return False
-    return sum(line.endswith((".", "!", "?", ",")) for line in lines) * 3 < len(lines)

@@ -16,6 +16,8 @@ NOTES: Final = frozenset(
     " alert callout remark".split()
 )
 """Classes of notes and sidebars."""
+FRAGMENTS: Final = frozenset({"fragment", "syntaxhighlighter", "CodeMirror-code", "code-lines", "token-lines"})
+"""Classes of code whose lines are blocks of their own."""
 _DROPPED: Final = frozenset(
     "script style noscript template nav footer aside form button select option textarea input iframe object embed"  # noqa: SIM905
     " audio video head link meta map dialog datalist progress".split()
@@ -32,13 +34,13 @@ _FURNITURE: Final = frozenset(
     # Sphinx and its themes
     "sphinxsidebar sphinxsidebarwrapper related headerlink viewcode-link viewcode-back wy-nav-side wy-nav-top"  # noqa: SIM905
     " wy-side-scroll wy-breadcrumbs wy-menu rst-versions rst-footer-buttons versionadded versionchanged seealso"
-    " genindex-jumpbox modindex-jumpbox section-number secnumber linenos linenodiv lineno"
+    " genindex-jumpbox modindex-jumpbox section-number secnumber linenos linenodiv lineno lnt ln gutter rouge-gutter hljs-ln-numbers"
     # DocBook and Publican
     " docnav navheader navfooter legalnotice revhistory authorgroup indexterm edition pubdate releaseinfo productnumber"
     # makeinfo
     " nav-panel copiable-link copiable-anchor summary-letter printindex-index-header footnotes-segment"
     # Doxygen
-    " navpath navrow tabs tablist summary memSeparator header-summary"
+    " navpath navrow tabs tablist summary memSeparator header-summary ttc"
     # MkDocs and other sites
     " md-sidebar md-header md-footer md-nav md-source md-tabs md-content__button mw-editsection mw-jump-link"
     " dropdown-menu tooltip tooltiptext previous_page next_page edit-link editlink"
@@ -53,6 +55,10 @@ _TOC_SHARE: Final = 0.4
 _INDEX_NAMES: Final = frozenset({"indextable", "genindextable", "printindex", "index"})
 _DIRECTIONS: Final = frozenset({"Next:", "Previous:", "Up:"})
 _LOOKED_AT: Final = 40
+_CODE: Final = frozenset({"pre", "code", "listing", "xmp"})
+_FORMULA_SCRIPT: Final = "math/tex"
+_CONTENT_CELL: Final = 400
+"""Characters of a cell that holds the page's text beside its navigation."""
 _MANY_ITEMS: Final = 100
 """Items of a list that are looked at."""
 _MIN_MAIN_SHARE: Final = 0.05
@@ -82,16 +88,26 @@ def parts_of(root: etree._Element) -> PageParts:
     hidden = HiddenElements(root)
     whole = sizes.all[elements[0]]
     titled = _titled(parts.root)
+    coded: set[etree._Element] = set()
     for element in elements:
         parent = element.getparent()
         if parent in parts.unseen or parent in parts.link_lists:
             parts.unseen.add(element)
+        elif parent in coded or element.tag in _CODE or is_fragment(element):
+            # Highlighters give what they colour any name: a "comment" of a program is a part of it.
+            coded.add(element)
+            if (
+                element.tag in _DROPPED
+                or not class_names(element).isdisjoint(_FURNITURE)
+                or hidden.hides(element)
+            ):
+                parts.unseen.add(element)
         elif element.tag in _FRAME and not boilerplate.is_boilerplate_name(element.get("class")):
             continue
         elif element.keys() and (container := _classify(element, parts, hidden, whole)) is not None:
             container.append(element)
             parts.unseen.add(element)
-        elif element.tag in _DROPPED and not _is_note(element):
+        elif element.tag in _DROPPED and not _is_note(element) and not is_formula_script(element):
             parts.unseen.add(element)
         elif element not in titled and _is_link_list(element, sizes, whole):
             parts.link_lists[element] = sizes.all[element]
@@ -115,6 +131,15 @@ def _classify(
     if _is_navigation(element, names) and parts.sizes.all[element] * 2 < whole:
         return []
     return None
+
+
+def is_fragment(element: etree._Element) -> bool:
+    """Return whether an element that is no `pre` holds code, a line in each block: so Doxygen and some highlighters write it."""
+    return element.tag == "div" and not class_names(element).isdisjoint(FRAGMENTS)
+
+
+def is_formula_script(element: etree._Element) -> bool:
+    return element.tag == "script" and (element.get("type") or "").startswith(_FORMULA_SCRIPT)
 
 
 def class_names(element: etree._Element) -> frozenset[str]:
@@ -204,12 +229,22 @@ def _is_link_list(element: etree._Element, sizes: TextSizes, whole: int) -> bool
         return False
     if element.tag in _LISTS:
         return _begins_with_links(element)
+    if element.tag == "td" and not _is_beside_text(element, sizes):
+        return False
     return element.tag in _BOXES and sizes.links[element] >= _FEW_LINKS and size * 2 < whole
+
+
+def _is_beside_text(cell: etree._Element, sizes: TextSizes) -> bool:
+    """Return whether a cell stands alone in its row, or beside one with text of the page: others are data."""
+    row = cell.getparent()
+    cells = [each for each in islice(row, _LOOKED_AT) if each is not cell] if row is not None else []
+    return not cells or any(sizes.all[each] > _CONTENT_CELL for each in cells)
 
 
 def _begins_with_links(container: etree._Element) -> bool:
     """Return whether the items begin with their links, unlike parameters with their types."""
-    items = [each for each in islice(container, _MANY_ITEMS) if each.tag in {"li", "dd"}]
+    items = [each for each in islice(container, _MANY_ITEMS) if each.tag in {"li", "dt"}]
+    items = items or [each for each in islice(container, _MANY_ITEMS) if each.tag == "dd"]
     return sum(map(_begins_with_link, items)) * 2 >= len(items)
 
 

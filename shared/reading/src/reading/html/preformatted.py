@@ -8,7 +8,7 @@ from typing import Final
 
 from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, ListItem, Paragraph
 from reading.cleaning import flags_of, one_line, remove_invisible
-from reading.html.tables import listing_of
+from reading.html.listings import listing_of
 from reading.section_builder import Heading
 
 MAX_TEXT: Final = 2_000_000

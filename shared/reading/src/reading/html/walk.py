@@ -24,13 +24,13 @@ from documents.blocks import (
     ListItem,
     Note,
     Paragraph,
+    Table,
 )
 from documents.sections import ENTRY_LEVEL, Section
 from reading import boilerplate
 from reading.cleaning import flags_of, one_line
 from reading.html.contents import LinkTargets
 from reading.html.elements import (
-    BOLD,
     KERNEL_LABELS,
     LOOKED_AT,
     MARKED_CODE,
@@ -40,7 +40,6 @@ from reading.html.elements import (
     heading_text,
     holds_blocks,
     is_api,
-    is_broken_listing,
     is_link,
     is_preformatted,
     name_of,
@@ -49,19 +48,19 @@ from reading.html.elements import (
     own_anchors,
     rows,
 )
+from reading.html.formulas import draws_formulas, has_written_formula, is_formula, plain_formula
 from reading.html.inline import InlineText
-from reading.html.parts import NOTES, PageParts, class_names, is_sidebar
-from reading.html.preformatted import read_preformatted
-from reading.html.tables import (
-    INLINE,
+from reading.html.listings import (
+    CODE,
     MAX_LINES,
     code_of_numbered_listing,
     extract_listing,
-    extract_table,
+    is_broken_listing,
     listing_of,
-    strip_caption_number,
-    visible_text,
 )
+from reading.html.parts import NOTES, PageParts, class_names, is_fragment, is_sidebar
+from reading.html.preformatted import read_preformatted
+from reading.html.tables import BOLD, INLINE, extract_tables, strip_caption_number, visible_text
 from reading.measures import VisibleContent, measure_visible
 from reading.section_builder import ADMONITIONS, Heading, SectionBuilder
 
@@ -84,13 +83,9 @@ _TITLES: Final = frozenset(
 _CAPTIONS: Final = frozenset({"code-block-caption", "caption", "title"})
 _EXPONENT: Final = re.compile(r"[-+\u2212]?\d{1,4}|[nxkmi]|[-+\u2212]")
 _HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header"})
-_FORMULAS: Final = frozenset(
-    {"displaymath", "math", "katex", "katex-display", "mathjax", "equation", "informalequation"}
-)
 _SEE_ALSO: Final = re.compile(r"see also\s?:", re.IGNORECASE)
 _FIGURE_LINE: Final = re.compile(r"(?:Figure|Fig\.) \d{1,3}(?:\.\d{1,3})*[.:] ")
-_POWERS: Final = re.compile(r"([_^])\{([\w+-]{1,12})\}")
-_COMMANDS: Final = re.compile(r"\\|[_^]\{")
+_FOOTNOTE_MARK: Final = re.compile(r"\[\w{1,3}\]|[*\u2020\u2021\u00a7]{1,3}")
 
 
 @dataclass(slots=True)
@@ -136,6 +131,8 @@ class _SectionWalk:
         self._anchors: list[str] = []
         self._signature: list[str] = []
         self._has_formula = False
+        self._is_footnote = False
+        self._draws_formulas = draws_formulas(parts.elements[0])
 
     def run(self, title: str) -> Section:
         skipped: etree._Element | None = None
@@ -169,14 +166,12 @@ class _SectionWalk:
             # The parser does not close a term before the next one.
             capture, self._capture = self._capture, None
             self._close_capture(capture)
-        if tag in INLINE or self._capture is not None:
+        if tag in INLINE or self._capture is not None or tag in {"math", "script"}:
             return self._start_inline(element, tag)
         if tag == "br":
             self._text.add_break()
             self._text.add(element.text)
             return True
-        if tag == "math":
-            return self._formula(element)
         self._flush()
         goes_in = self._start_block(element, tag)
         if goes_in:
@@ -184,15 +179,19 @@ class _SectionWalk:
         return goes_in
 
     def _start_inline(self, element: etree._Element, tag: str) -> bool:
+        if is_formula(element):
+            return self._formula(element)
         if tag == "a":
+            if self._is_mark(element):
+                return False
             if element.get("href"):
                 self._text.open_link(self._targets.resolve(element.get("href")))
         elif tag in BOLD:
             self._text.bold_depth += 1
+        elif tag in CODE:
+            self._text.code_depth += 1
         elif tag == "sup":
             return self._superscript(element)
-        elif tag == "math" or (tag in {"span", "em"} and not _FORMULAS.isdisjoint(class_names(element))):
-            return self._formula(element)
         elif tag not in INLINE:
             self._text.add(" ")
         self._text.add(element.text)
@@ -200,22 +199,48 @@ class _SectionWalk:
 
     def _superscript(self, element: etree._Element) -> bool:
         text = "".join(map(str, islice(element.itertext(), LOOKED_AT))).strip()
-        is_mark = any(each.tag == "a" for each in islice(element.iter("a", "sup"), 2))
-        if is_mark or "footnote" in (element.get("class") or ""):
+        parent = element.getparent()
+        is_linked = parent is not None and parent.tag == "a" and not self._has_text_beside(element)
+        is_mark = is_linked or any(each.tag == "a" for each in islice(element.iter("a", "sup"), 2))
+        if is_mark or "footnote" in (element.get("class") or "") or _FOOTNOTE_MARK.fullmatch(text):
+            self._leave_out_mark()
             return False
         if _EXPONENT.fullmatch(text):
             self._text.add("^")
         self._text.add(element.text)
         return True
 
+    @staticmethod
+    def _has_text_beside(element: etree._Element) -> bool:
+        parent = element.getparent()
+        return parent is not None and bool(
+            (parent.text or "").strip() or (element.tail or "").strip() or len(parent) > 1
+        )
+
+    def _is_mark(self, link: etree._Element) -> bool:
+        """Leave out a footnote's mark, or the way back to it: a link within the page that shows "[1]"; return whether it was one."""
+        href = link.get("href")
+        is_mark = (
+            href is not None
+            and href[:1] == "#"
+            and len(link) == 0
+            and _FOOTNOTE_MARK.fullmatch((link.text or "").strip()) is not None
+        )
+        if is_mark:
+            self._leave_out_mark()
+        return is_mark
+
+    def _leave_out_mark(self) -> None:
+        if self._text.is_empty:
+            # What follows is the text of a footnote.
+            self._is_footnote = True
+
     def _formula(self, element: etree._Element) -> bool:
         """Show a formula that is plain text; without it, its sentence cannot be quoted."""
-        text = one_line(element.get("alttext") or "".join(map(str, element.itertext())))
-        plain = _POWERS.sub(r"\1\2", text.removeprefix("\\(").removesuffix("\\)"))
-        if plain and not _COMMANDS.search(plain) and element.find(".//{*}mfrac") is None:
-            self._text.add(plain)
-        elif plain or len(element):
+        text = plain_formula(element)
+        if text is None:
             self._has_formula = True
+        self._text.add(text)
         return False
 
     def _start_block(self, element: etree._Element, tag: str) -> bool:  # noqa: C901, PLR0911 - one for each kind
@@ -246,6 +271,9 @@ class _SectionWalk:
         return self._start_box(element, tag, names) if names or tag == "summary" else True
 
     def _start_box(self, element: etree._Element, tag: str, names: frozenset[str]) -> bool:
+        if is_fragment(element):
+            self._listing(element)
+            return False
         if not names.isdisjoint(_TITLES) and tag in {"p", "div", "span", "td"} and self._is_title(element):
             self._capture = _Capture("title", element)
         elif "memtitle" in names or (tag == "tr" and "question" in names):
@@ -261,7 +289,7 @@ class _SectionWalk:
             if element.find(".//pre") is None and element.find(".//table") is None:
                 self._add(Gap("figure"))
                 return False
-        elif not names.isdisjoint(_FORMULAS):
+        elif is_formula(element):
             self._add(Gap("formula"))
             return False
         return True
@@ -353,12 +381,14 @@ class _SectionWalk:
             return False
         if element not in self._sights.data or self._is_layout(element):
             return True
-        table = extract_table(element, self._unseen)
-        if table is not None and not self._frames and (name := name_of_setting(table)):
+        tables = extract_tables(element, self._unseen)
+        only = tables[0] if len(tables) == 1 else None
+        if isinstance(only, Table) and not self._frames and (name := name_of_setting(only)):
             self._open_section(name, ENTRY_LEVEL, None)
-            self._sections.add(Label(" · ".join(table.rows[0][1:])))
-        else:
-            self._add(table or Gap("table"))
+            self._sections.add(Label(" · ".join(only.rows[0][1:])))
+            return False
+        for block in tables or (Gap("table"),):
+            self._add(block)
         return False
 
     def _is_layout(self, table: etree._Element) -> bool:
@@ -407,6 +437,8 @@ class _SectionWalk:
                 self._text.close_link()
         elif tag in BOLD:
             self._text.bold_depth -= 1
+        elif tag in CODE:
+            self._text.code_depth -= 1
         elif tag not in INLINE:
             self._text.add(" ")
 
@@ -443,7 +475,7 @@ class _SectionWalk:
 
     def _close_capture(self, capture: _Capture) -> None:
         text, _ = self._text.take()
-        self._has_formula = False
+        self._has_formula = self._is_footnote = False
         text = text[:MAX_PARAGRAPH]
         match capture.kind:
             case "heading":
@@ -536,10 +568,13 @@ class _SectionWalk:
 
     def _flush(self, element: etree._Element | None = None) -> None:
         """Close the paragraph; `element` is the one that ends here, if any."""
-        is_bold = not self._text.has_plain
+        is_bold, is_code = not self._text.has_plain, not self._text.has_words
         lines = self._text.lines if self._text.breaks else ()
         text, links = self._text.take()
-        if self._has_formula:
+        is_footnote, self._is_footnote = self._is_footnote, False
+        if is_footnote:
+            pass
+        elif self._has_formula or (self._draws_formulas and has_written_formula(text)):
             # Without the formula, its sentence says something else.
             self._has_formula = False
             self._add(Gap("formula"))
@@ -547,6 +582,8 @@ class _SectionWalk:
             self._add(Gap("listing"))
         elif not text or boilerplate.is_notice(text):
             pass
+        elif is_code and (lines or (not self._frames and " " in text)):
+            self._add(listing_of("\n".join(lines or (text,))) or Gap("listing"))
         elif (
             self._frames
             or element is None
