@@ -82,7 +82,7 @@ _TITLES: Final = frozenset(
 )
 _CAPTIONS: Final = frozenset({"code-block-caption", "caption", "title"})
 _EXPONENT: Final = re.compile(r"[-+\u2212]?\d{1,4}|[nxkmi]|[-+\u2212]")
-_HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header"})
+_HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header", "headertitle"})
 _SEE_ALSO: Final = re.compile(r"see also\s?:", re.IGNORECASE)
 _FIGURE_LINE: Final = re.compile(r"(?:Figure|Fig\.) \d{1,3}(?:\.\d{1,3})*[.:] ")
 _FOOTNOTE_MARK: Final = re.compile(r"\[\w{1,3}\]|[*\u2020\u2021\u00a7]{1,3}")
@@ -275,7 +275,7 @@ class _SectionWalk:
             self._listing(element)
             return False
         if not names.isdisjoint(_TITLES) and tag in {"p", "div", "span", "td"} and self._is_title(element):
-            self._capture = _Capture("title", element)
+            self._capture = _Capture("heading" if _is_page_title(element) else "title", element)
         elif "memtitle" in names or (tag == "tr" and "question" in names):
             self._capture = _Capture("heading", element)
         elif "memproto" in names:
@@ -503,7 +503,7 @@ class _SectionWalk:
         while self._frames and self._frames[-1].kind in {"list", "dl"}:
             # Headings between the items of a list that only indents.
             self._pop(self._frames[-1].element)
-        level = ENTRY_LEVEL if "memtitle" in class_names(element) else _HEADINGS.get(element.tag, ENTRY_LEVEL)
+        level = _level_of(element)
         if self._frames or (self._sections.is_entry and level < ENTRY_LEVEL):
             self._add(Label(title))
             return
@@ -659,6 +659,18 @@ class _SectionWalk:
             ):
                 break
         return scope
+
+
+def _is_page_title(element: etree._Element) -> bool:
+    """Return whether an element is what Doxygen writes in place of `h1`."""
+    parent = element.getparent()
+    return parent is not None and "headertitle" in class_names(parent)
+
+
+def _level_of(heading: etree._Element) -> int:
+    if "memtitle" in class_names(heading):
+        return ENTRY_LEVEL
+    return 1 if _is_page_title(heading) else _HEADINGS.get(heading.tag, ENTRY_LEVEL)
 
 
 def _close_entry(frame: _Frame) -> None:
