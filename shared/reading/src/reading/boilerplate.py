@@ -35,6 +35,8 @@ _HEADINGS: Final = re.compile(
     re.IGNORECASE,
 )
 
+_SUBJECTS: Final = frozenset({"search", "navigation", "contents"})
+
 MAX_NOTICE: Final = 500
 """Characters; longer paragraphs are not notices."""
 NOTICES: Final = PhrasePatterns(
@@ -92,6 +94,11 @@ def _is_name(name: str) -> bool:
 def is_boilerplate_heading(heading: str) -> bool:
     """Return whether the section under this heading is boilerplate."""
     return _HEADINGS.fullmatch(heading.strip(" :#¶").rstrip("!…")) is not None
+
+
+def may_name_subject(heading: str) -> bool:
+    """Return whether a boilerplate heading is a subject if there is text under it: the manual of a program has a "Search"."""
+    return heading.strip(" :#¶").casefold() in _SUBJECTS
 
 
 def is_notice(paragraph: str) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 from documents.blocks import Block, Listing, Paragraph
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
-from reading.boilerplate import is_notice
+from reading.boilerplate import is_notice, may_name_subject
 
 MAX_DEPTH: Final = 16
 """Sections within sections; a deeper one becomes the sibling of the deepest."""
@@ -16,6 +16,8 @@ _SITE_HEADINGS: Final = 3
 _SITE_BEHIND: Final = re.compile(r"\s+(?:[-\u2013\u2014|\u00b7\u2022\u00bb]|::)\s+\S")
 _SITE_BEFORE: Final = re.compile(r"\S(?:\s+[-\u2013\u2014|\u00b7\u2022\u00bb]|\s*:{1,2})\s+$")
 _MIN_TITLE: Final = 3
+SUBJECT_WORDS: Final = 40
+"""Words under a heading like "Search" that make it a subject of the page."""
 MAX_ANCHORS: Final = 200
 """Anchors that one section keeps."""
 
@@ -139,8 +141,9 @@ class SectionBuilder:
 
     def _close(self) -> _OpenSection:
         section = self._open.pop()
-        if not section.is_skipped:
-            self._open[-1].children.append(section.closed())
+        closed = section.closed()
+        if not section.is_skipped or (may_name_subject(section.title) and closed.words >= SUBJECT_WORDS):
+            self._open[-1].children.append(closed)
         return section
 
     def finish(self, title: str) -> Section:

@@ -200,7 +200,7 @@ def test_a_page_of_short_entries_opens_with_their_list() -> None:
                for name in ("heat", "hold", "cool")]  # fmt: skip
     article = digest(page(title="Kiln calls", children=entries), keyword="kiln calls")
     assert article.body_markdown.startswith(
-        "- **kiln\\_heat**: Lets a kiln heat its load of ware for hours. [1]\n- **kiln\\_hold**: Lets"
+        "- **kiln_heat**: Lets a kiln heat its load of ware for hours. [1]\n- **kiln_hold**: Lets"
     )
     assert headings(article)[0] == "kiln\\_heat"
 
@@ -236,7 +236,7 @@ def test_an_entry_opens_with_its_signature() -> None:
     article = digest(source(entry, titles_above=("Calls",), about=0.95), keyword="kiln_fire")
     assert article.title == "kiln_fire"
     assert article.body_markdown.startswith(
-        "**kiln\\_fire(load, hours)** \u2013 Fires the load of a kiln for some hours. [1]"
+        "**kiln_fire(load, hours)** \u2013 Fires the load of a kiln for some hours. [1]"
     )
 
 
@@ -449,4 +449,4 @@ def test_the_introduction_of_its_own_page_does_not_follow_a_short_section() -> N
     short = source(section, path="kilns.html", titles_above=("Kiln",), about=0.75)
     article = digest(short, source(whole, n=2, path="kilns.html", about=0.8), keyword="bisque")
     assert article.body_markdown.startswith(KILN)
-    assert headings(article) == ["Loading for a bisque firing", "Wood kilns"]
+    assert headings(article) == ["Loading for a bisque firing"]

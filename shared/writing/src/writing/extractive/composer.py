@@ -214,11 +214,12 @@ class _SpineArticle:
             yield other, Part(heading, opening.units)
 
     def _markdown(self, parts: Sequence[tuple[ArticleSource, Part]]) -> Iterator[str]:
+        levels = _levels([part for _, part in parts])
         for at, (source, part) in enumerate(parts):
             writer = MarkdownWriter(source.n, resolver(source))
             blocks = part.blocks
-            if part.heading is not None:
-                yield f"{'#' * part.level} {escape(part.heading)}"
+            if part.heading is not None and (blocks or levels[at + 1 : at + 2] > levels[at : at + 1]):
+                yield f"{'#' * levels[at]} {escape(part.heading)}"
             first = next(paragraphs_of(blocks[:1]), None)
             if at == 0 and self._is_entry and first is not None:
                 yield writer.titled(self._section.title, first, " – ")  # noqa: RUF001
@@ -301,6 +302,19 @@ class _SpineArticle:
         )
         for problem in problems(measures):
             raise NoSpineError(f"gives a text that misses a bound ({problem})")
+
+
+def _levels(parts: Sequence[Part]) -> list[int]:
+    """Returns the level of each heading: one below that of the nearest above it that is higher, where none is skipped."""
+    levels: list[int] = []
+    above: list[int] = []
+    for part in parts:
+        while above and (part.heading is None or above[-1] >= part.level):
+            above.pop()
+        if part.heading is not None:
+            above.append(part.level)
+        levels.append(1 + len(above))
+    return levels
 
 
 def _heading(source: ArticleSource) -> str:

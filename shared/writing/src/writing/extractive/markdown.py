@@ -10,15 +10,19 @@ from documents.blocks import Block, Definitions, ItemList, Label, Listing, Note,
 Resolve = Callable[[str], str | None]
 """Returns the address of a link's target; None if it has none on the web."""
 
-_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>&~|{}#$!^])")
-_BLOCK_START: Final = re.compile(r"^(\d+)([.)])|^([-+=:])")
+_SPECIAL: Final = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|$)|[`*]|(?<![^\W_])_|_(?![^\W_])|~(?=~)|(?<=~)~|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|(?<!\S)#"
+    # Brackets around words are text, unless they are a link, or look like the number of a source.
+    r"|(?P<words>\[(?!\d+\])[^\[\]()\\`*_<&~]{1,200}\](?![(\[:]))|[\[\]]"
+)
+_BLOCK_START: Final = re.compile(r"^(\d+)([.)])|^([-+=:>])")
 _FENCE: Final = re.compile(r"`{3,}")
 _ADDRESS_KEPT: Final = ":/?#@!$&'*+,;=%-._~"
 
 
 def escape(text: str) -> str:
-    """Returns Markdown that renders as exactly `text`."""
-    return _SPECIAL.sub(r"\\\1", text)
+    """Returns Markdown that renders as exactly `text`, with no more backslashes than it needs: people read and edit it."""
+    return _SPECIAL.sub(lambda found: found[0] if found["words"] else f"\\{found[0]}", text)
 
 
 class MarkdownWriter:
@@ -124,7 +128,7 @@ def _table(table: Table) -> str:
         if table.head
         else (*([] if full else [("",) * len(table.rows[0])]), *table.rows)
     )
-    lines = [[escape(cell) for cell in row] for row in (head, *rows)]
+    lines = [[escape(cell).replace("|", "\\|") for cell in row] for row in (head, *rows)]
     lines.insert(1, ["---"] * len(head))
     return "\n".join(f"| {' | '.join(row[: len(head)])} |" for row in lines)
 

@@ -33,6 +33,8 @@ _PLAIN_WORDS: Final = re.compile(r"[a-z]{2,}(?:[ -][a-z]{2,})*")
 _LOWER_WORDS: Final = re.compile(r"[a-z]+(?:[ -][a-z]+)*")
 _NAME_OF_CODE: Final = re.compile(r"^[a-z][\w.+:-]*$")
 _CALL: Final = re.compile(r"^(?:[^=(]{1,60}=\s*)?([\w.:]+)\s*\(.*\)\s*;?$")
+_MIN_HEADING: Final = 20
+_ADDITIONS: Final = re.compile(r"[;:,]\s|\s\(|\s[–—-]\s|\s(?:for|in|with|from|on|if|by|using|without|and|or|via)\s")  # noqa: RUF001
 # Places to end a long sentence.
 _CLAUSES: Final = re.compile(
     r"[;:]\s|\s\(|, (?:which|because|and|so|but|where|while|who|whose|or|as|if|when|although|since)\b|\s[–—]\s|,\s"  # noqa: RUF001
@@ -62,7 +64,15 @@ def heading_of(title: str, *, is_entry: bool) -> str:
     if is_entry:
         return cut(call[1] if call else title, MAX_HEADING)
     text = tidy(title)
-    return cut(text[:1].upper() + text[1:] if _PLAIN_WORDS.fullmatch(text) else text, MAX_HEADING)
+    return _shortened(text[:1].upper() + text[1:] if _PLAIN_WORDS.fullmatch(text) else text)
+
+
+def _shortened(heading: str) -> str:
+    """Cuts a long heading before a word that only adds to it: "Building kilns" for "Building kilns for clay and …"."""
+    if len(heading) <= MAX_HEADING:
+        return heading
+    places = [each.start() for each in _ADDITIONS.finditer(heading, _MIN_HEADING, MAX_HEADING)]
+    return heading[: places[-1]].rstrip(" ,;:") if places else cut(heading, MAX_HEADING)
 
 
 def article_title(keyword: str, title: str, *, is_entry: bool) -> str:
