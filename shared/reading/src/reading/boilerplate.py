@@ -74,6 +74,7 @@ NOTICES: Final = PhrasePatterns(
     (("affiliate links",), r"\bthis (?:post|article|page) (?:may contain|contains) affiliate links\b"),
     ((" associate",), r"\bas an? \w+ associate,? (?:i|we) earn\b"),
     (("share this ",), r"\bshare this (?:post|article|page)\b"),
+    (("return to main contents",), r"^section: .{1,80}\breturn to main contents\b"),
     (("skip to ",), r"\bskip to (?:main )?content\b"),
     (("©", "(c)", "copyright"), r"^(?:©|\(c\)|copyright\b)"),
 )

@@ -202,7 +202,7 @@ def test_a_page_of_short_entries_opens_with_their_list() -> None:
     assert article.body_markdown.startswith(
         "- **kiln_heat**: Lets a kiln heat its load of ware for hours. [1]\n- **kiln_hold**: Lets"
     )
-    assert headings(article)[0] == "kiln\\_heat"
+    assert headings(article)[0] == "kiln_heat"
 
 
 def test_a_table_of_contents_opens_where_the_first_section_cannot() -> None:

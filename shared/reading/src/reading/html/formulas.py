@@ -14,7 +14,7 @@ MAX_FORMULA: Final = 2_000
 _MAX_TEXTS: Final = 400
 _FORMULAS: Final = frozenset(
     "displaymath math katex katex-display mathjax equation informalequation formulaDsp arithmatex"  # noqa: SIM905
-    " mwe-math-element MathJax MathJax_Preview MathJax_Display".split()
+    " stemblock mwe-math-element MathJax MathJax_Preview MathJax_Display".split()
 )
 """Classes of elements that hold nothing else."""
 _IMAGE_NAMES: Final = frozenset({"math", "latex", "tex", "formula", "equation", "mathimage"})
@@ -30,7 +30,7 @@ _STYLE: Final = re.compile(r"^\\(?:display|text)style\s*")
 _POWERS: Final = re.compile(r"([_^])\{(\w{1,12}|[-+]\d{1,4})\}")
 _NAMES: Final = re.compile(r"\\((?:La)?TeX)\b ?")
 _WORDS: Final = re.compile(r"\\(?:mbox|text|textrm|mathrm|operatorname)\{([^{}\\]{1,80})\}")
-_WRITTEN: Final = re.compile(r"\\\(.{1,500}?\\\)|\\\[.{1,2000}?\\\]|\$\$.{1,2000}?\$\$", re.DOTALL)
+_WRITTEN: Final = re.compile(r"\\\(.{1,500}?\\\)|\\\[.{1,2000}?\\\]|\$\$.{1,2000}?\$\$|\\\$.{1,500}?\\\$", re.DOTALL)
 _LIBRARIES: Final = ("mathjax", "katex")
 
 

@@ -45,6 +45,11 @@ class InlineText:
             self.has_plain = self.has_plain or not self.bold_depth
             self.has_words = self.has_words or not self.code_depth
 
+    def close_up(self) -> None:
+        """Drop the space at the end: the word before a footnote's mark stands next to the full stop behind it."""
+        if self._parts:
+            self._parts[-1] = self._parts[-1].rstrip(" \n\t")
+
     def add_break(self) -> None:
         self._parts.append(LINE_BREAK)
         self.breaks += 1

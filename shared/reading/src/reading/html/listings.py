@@ -52,7 +52,7 @@ def _code_text(element: etree._Element, unseen: AbstractSet[etree._Element]) -> 
             continue
         tail = each.tail or ""
         is_line = each.tag not in INLINE and each.tag != "br" and each not in unseen
-        if is_line and not tail.startswith("\n") and (not len(each) or not _ends_line(parts)):
+        if is_line and not tail.startswith("\n") and (not (len(each) or each.text) or not _ends_line(parts)):
             parts.append("\n")
         parts.append(tail)
     return "".join(parts)

@@ -16,8 +16,9 @@ NOTES: Final = frozenset(
     " alert callout remark".split()
 )
 """Classes of notes and sidebars."""
-FRAGMENTS: Final = frozenset({"fragment", "syntaxhighlighter", "CodeMirror-code", "code-lines", "token-lines"})
-"""Classes of code whose lines are blocks of their own."""
+_ASIDES: Final = NOTES - {"sidebar", "topic"}
+FRAGMENTS: Final = frozenset({"fragment", "syntaxhighlighter", "CodeMirror-code", "member-signature", "type-signature"})
+"""Classes of code whose lines are blocks of their own, and of signatures."""
 _DROPPED: Final = frozenset(
     "script style noscript template nav footer aside form button select option textarea input iframe object embed"  # noqa: SIM905
     " audio video head link meta map dialog datalist progress".split()
@@ -27,7 +28,7 @@ _LISTS: Final = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _BOXES: Final = frozenset({"div", "section", "header", "td", "p", "center", "span"})
 """Elements that may be navigation without any name for it, if they have `_FEW_LINKS` links or more."""
 _NAVIGATION_TAGS: Final = frozenset("div ul ol section table header a p span article".split())  # noqa: SIM905
-_ROLES: Final = frozenset({"navigation", "menu", "search", "banner", "contentinfo"})
+_ROLES: Final = frozenset({"navigation", "menu", "search", "banner", "contentinfo", "tablist"})
 _LINK_LIST_SHARE: Final = 0.5
 _FEW_LINKS: Final = 3
 _FURNITURE: Final = frozenset(
@@ -44,7 +45,9 @@ _FURNITURE: Final = frozenset(
     # MkDocs and other sites
     " md-sidebar md-header md-footer md-nav md-source md-tabs md-content__button mw-editsection mw-jump-link"
     " dropdown-menu tooltip tooltiptext previous_page next_page edit-link editlink"
-    " footnote-reference noteref doc-noteref".split()
+    " footnote footnote-reference noteref doc-noteref tabbed-labels entry-meta post-meta posted-on header-section-number"
+    # MediaWiki
+    " siteSub noprint references reflist infobox navbox ambox hatnote".split()
 )
 _TOC_NAMES: Final = frozenset(
     "toctree-wrapper toc section-toc contents shortcontents table-of-contents tableofcontents local-toc".split()  # noqa: SIM905
@@ -182,7 +185,10 @@ def _is_index(element: etree._Element, names: frozenset[str]) -> bool:
 
 
 def _is_note(element: etree._Element) -> bool:
-    return element.tag == "aside" and not class_names(element).isdisjoint(NOTES)
+    if element.tag != "aside":
+        return False
+    words = (element.get("class") or "").replace("-", " ").split()
+    return not class_names(element).isdisjoint(NOTES) or not _ASIDES.isdisjoint(words)
 
 
 def _is_directions(element: etree._Element, names: frozenset[str]) -> bool:

@@ -123,15 +123,24 @@ def _tables(rows: Sequence[_Row], caption: str) -> tuple[Block, ...]:
             parts.append((row.cells[0], []))
         else:
             parts[-1][1].append(row.cells)
-    shown: list[Block] = []
+    shown: list[tuple[str, Block]] = []
     for name, body in parts:
-        if not body:
-            continue
-        block = _table(name, body, head, "" if shown else caption, width)
-        if block is None:
+        block = _table(name, body, head, "" if shown else caption, width) if body else None
+        if body and block is None:
             return ()
-        shown += [*([Label(name)] if name else []), block]
-    return () if flags_of(" ".join(map(text_of, shown))) else tuple(shown)
+        if block is not None:
+            shown.append((name, block))
+    blocks = _grouped(shown)
+    return () if flags_of(" ".join(map(text_of, blocks))) else blocks
+
+
+def _grouped(parts: Sequence[tuple[str, Block]]) -> tuple[Block, ...]:
+    """Return the groups as one list, if they are lists themselves; else as tables, each behind its name."""
+    if any(isinstance(block, Table) for _, block in parts):
+        return tuple(each for name, block in parts for each in ([Label(name)] if name else []) + [block])
+    unnamed = tuple(block for name, block in parts if not name)
+    named = tuple(DefinitionEntry((name,), (block,)) for name, block in parts if name)
+    return (*unnamed, *((Definitions(named),) if named else ()))
 
 
 def _is_group(row: _Row, width: int) -> bool:

@@ -85,6 +85,8 @@ _EXPONENT: Final = re.compile(r"[-+\u2212]?\d{1,4}|[nxkmi]|[-+\u2212]")
 _HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header", "headertitle"})
 _SEE_ALSO: Final = re.compile(r"see also\s?:", re.IGNORECASE)
 _FIGURE_LINE: Final = re.compile(r"(?:Figure|Fig\.) \d{1,3}(?:\.\d{1,3})*[.:] ")
+_FIRST_WITHIN_LIST: Final = 4
+_STOPS: Final = (".", ",", ";", ":", "!", "?", ")")
 _FOOTNOTE_MARK: Final = re.compile(r"\[\w{1,3}\]|[*\u2020\u2021\u00a7]{1,3}")
 
 
@@ -145,15 +147,20 @@ class _SectionWalk:
                 continue
             if element is skipped:
                 skipped = None
-                if element in self._unseen or element in self._link_lists:
-                    # A space keeps the words around it apart.
-                    self._text.add(" ")
+                self._leave_out(element)
             else:
                 self._end(element)
             if element is not self._root:
                 self._text.add(element.tail)
         self._flush()
         return self._sections.finish(title)
+
+    def _leave_out(self, element: etree._Element) -> None:
+        """Keep the words around an element apart, but not a word from its full stop."""
+        if (element.tail or "").startswith(_STOPS):
+            self._text.close_up()
+        elif element in self._unseen or element in self._link_lists:
+            self._text.add(" ")
 
     # -- starts ----------------------------------------------------------------------------------------------------------
 
@@ -257,7 +264,8 @@ class _SectionWalk:
         if tag == "table":
             return self._table(element)
         if tag in _LISTS and tag != "dl":
-            self._push("list", element)
+            if not _lists_sections(element):
+                self._push("list", element)
             return True
         if tag == "li":
             if self._frames and self._frames[-1].kind == "list":
@@ -281,7 +289,7 @@ class _SectionWalk:
         elif "memproto" in names:
             self._memproto(element)
             return False
-        elif "code-block-caption" in names or tag == "summary":
+        elif "code-block-caption" in names or tag == "summary" or any(map(_is_code_title, names)):
             self._capture = _Capture("title", element)
         elif tag in {"div", "aside", "section", "blockquote"} and self._is_note(element, names):
             self._push("note", element)
@@ -330,6 +338,9 @@ class _SectionWalk:
 
     def _figure(self, element: etree._Element, tag: str) -> bool:
         if tag == "figcaption":
+            if element.getprevious() is not None:
+                # Behind its table or listing; a label stands before what it names.
+                return False
             self._capture = _Capture("title", element)
             return True
         if tag == "figure":
@@ -659,6 +670,15 @@ class _SectionWalk:
             ):
                 break
         return scope
+
+
+def _is_code_title(name: str) -> bool:
+    return name.startswith("codeBlockTitle")
+
+
+def _lists_sections(container: etree._Element) -> bool:
+    """Return whether the items of a list begin with headings: Javadoc lists the sections on methods so."""
+    return any(each.tag in _HEADINGS for each in islice(container.iter(etree.Element), _FIRST_WITHIN_LIST))
 
 
 def _is_page_title(element: etree._Element) -> bool:
