@@ -23,6 +23,7 @@ _INLINE: Final = (
 )
 _WORD: Final = re.compile(r"[^\W_]")
 _MARK: Final = re.compile(r"\[\w{1,3}\]|[*\u2020\u2021\u00a7]{1,3}")
+_IS_TEX: Final = re.compile(r"\$|\\|\{\\")
 _TEX: Final = re.compile(r"\\mbox|[\\{}$]")
 
 
@@ -93,7 +94,7 @@ def visible_text(root: lxml.html.HtmlElement) -> Iterator[str]:
                 continue
             if element.tag == "img":
                 # A formula that is a picture is written in its place as text.
-                yield _TEX.sub("", element.get("alt") or "")
+                yield _TEX.sub("", element.get("alt", "")) if _IS_TEX.match(element.get("alt", "")) else ""
             if element.tag not in inline:
                 yield "\n\n"
             yield element.text or ""
@@ -113,4 +114,8 @@ def _is_footnote_mark(element: lxml.html.HtmlElement) -> bool:
             *(each.tag for each in element),
             element.getparent().tag,
         }
-    return element.tag == "a" and element.get("href", "").startswith("#") and bool(_MARK.fullmatch(element.text or ""))
+    return (
+        element.tag == "a"
+        and element.get("href", "").startswith("#")
+        and bool(_MARK.fullmatch(element.text or ""))
+    )

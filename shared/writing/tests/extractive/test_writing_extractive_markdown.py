@@ -10,11 +10,15 @@ from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, List
 from writing.extractive.markdown import MarkdownWriter, escape
 
 RENDERED = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-TEXTS = st.text("ab1 .,:;!?\\`*_[](){}<>#&~|$^-+='\"…é", min_size=1, max_size=40).map(lambda text: " ".join(text.split()))
+TEXTS = st.text("ab1 .,:;!?\\`*_[](){}<>#&~|$^-+='\"…é", min_size=1, max_size=40).map(
+    lambda text: " ".join(text.split())
+)
 
 
 def text_of(markdown: str) -> str:
-    return " ".join(lxml.html.document_fromstring(f"<body>{RENDERED.render(markdown)}</body>").text_content().split())
+    return " ".join(
+        lxml.html.document_fromstring(f"<body>{RENDERED.render(markdown)}</body>").text_content().split()
+    )
 
 
 def written(*blocks: Block) -> str:
@@ -27,7 +31,10 @@ def written(*blocks: Block) -> str:
         ("Set max_heat to 900 $ (or more) > 800.", "Set max_heat to 900 $ (or more) > 800."),
         ("Heat it. […] Wait.", "Heat it. […] Wait."),
         ("kiln [option] {time}", "kiln [option] {time}"),
-        ("It fires[1] a <b>, a [pot](x) and __clay__.", "It fires\\[1\\] a \\<b>, a \\[pot\\](x) and \\_\\_clay\\_\\_."),
+        (
+            "It fires[1] a <b>, a [pot](x) and __clay__.",
+            "It fires\\[1\\] a \\<b>, a \\[pot\\](x) and \\_\\_clay\\_\\_.",
+        ),
         ("a < b & c; &amp; #1 C#", "a < b & c; \\&amp; \\#1 C#"),
         ("C:\\kiln \\* \\", "C:\\kiln \\\\\\* \\\\"),
     ],

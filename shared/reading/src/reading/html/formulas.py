@@ -30,7 +30,9 @@ _STYLE: Final = re.compile(r"^\\(?:display|text)style\s*")
 _POWERS: Final = re.compile(r"([_^])\{(\w{1,12}|[-+]\d{1,4})\}")
 _NAMES: Final = re.compile(r"\\((?:La)?TeX)\b ?")
 _WORDS: Final = re.compile(r"\\(?:mbox|text|textrm|mathrm|operatorname)\{([^{}\\]{1,80})\}")
-_WRITTEN: Final = re.compile(r"\\\(.{1,500}?\\\)|\\\[.{1,2000}?\\\]|\$\$.{1,2000}?\$\$|\\\$.{1,500}?\\\$", re.DOTALL)
+_WRITTEN: Final = re.compile(
+    r"\\\(.{1,500}?\\\)|\\\[.{1,2000}?\\\]|\$\$.{1,2000}?\$\$|\\\$.{1,500}?\\\$", re.DOTALL
+)
 _LIBRARIES: Final = ("mathjax", "katex")
 
 
@@ -81,7 +83,7 @@ def _source(element: etree._Element) -> str | None:
 
 
 def draws_formulas(root: etree._Element) -> bool:
-    """Return whether a script of the page draws the formulas that stand between its words: `\\(x\\)`."""
+    """Return whether a script of the page draws formulas that stand as TeX between its words."""
     scripts = ((each.get("src") or "").lower() for each in root.iter("script"))
     return any(library in source for source in scripts for library in _LIBRARIES)
 

@@ -30,7 +30,7 @@ def extract_listing(element: etree._Element, unseen: AbstractSet[etree._Element]
 
 def listing_of(text: str) -> Listing | None:
     """Return the listing of a preformatted text; None if it is too long, or speaks to a model."""
-    shown = textwrap.dedent(remove_invisible(text).expandtabs(8))
+    shown = textwrap.dedent(remove_invisible(text).replace("\xa0", " ").expandtabs(8))
     lines = tuple(line.rstrip() for line in shown.strip("\n").rstrip().split("\n"))
     if len(lines) > MAX_LINES or max(map(len, lines)) > MAX_LINE or flags_of(shown):
         return None
@@ -65,7 +65,10 @@ def _ends_line(parts: Sequence[str]) -> bool:
 def code_of_numbered_listing(table: etree._Element) -> etree._Element | None:
     """Return the cell with the code of a listing whose line numbers are the other column."""
     cells = list(islice(table.iter("td"), 3))
-    if len(cells) != 2 or cells[1].find(".//pre") is None and cells[1].find(".//code") is None:  # noqa: PLR2004 - numbers and code
+    if len(cells) != 2:  # noqa: PLR2004 - numbers and code
+        return None
+    is_code = cells[1].find(".//pre") is not None
+    if not is_code and (cells[1].find(".//code") is None or table.find(".//th") is not None):
         return None
     numbers = "".join(map(str, islice(cells[0].itertext(), _MAX_TEXTS)))
     return cells[1] if _NUMBERS.fullmatch(numbers) else None

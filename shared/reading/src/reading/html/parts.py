@@ -17,7 +17,9 @@ NOTES: Final = frozenset(
 )
 """Classes of notes and sidebars."""
 _ASIDES: Final = NOTES - {"sidebar", "topic"}
-FRAGMENTS: Final = frozenset({"fragment", "syntaxhighlighter", "CodeMirror-code", "member-signature", "type-signature"})
+FRAGMENTS: Final = frozenset(
+    {"fragment", "syntaxhighlighter", "CodeMirror-code", "member-signature", "type-signature"}
+)
 """Classes of code whose lines are blocks of their own, and of signatures."""
 _DROPPED: Final = frozenset(
     "script style noscript template nav footer aside form button select option textarea input iframe object embed"  # noqa: SIM905
@@ -27,7 +29,7 @@ _FRAME: Final = frozenset({"html", "body", "main", "article"})
 _LISTS: Final = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _BOXES: Final = frozenset({"div", "section", "header", "td", "p", "center", "span"})
 """Elements that may be navigation without any name for it, if they have `_FEW_LINKS` links or more."""
-_NAVIGATION_TAGS: Final = frozenset("div ul ol section table header a p span article".split())  # noqa: SIM905
+_NAVIGATION_TAGS: Final = frozenset("div ul ol section table header a p span article address".split())  # noqa: SIM905
 _ROLES: Final = frozenset({"navigation", "menu", "search", "banner", "contentinfo", "tablist"})
 _LINK_LIST_SHARE: Final = 0.5
 _FEW_LINKS: Final = 3

@@ -9,7 +9,17 @@ from typing import Final
 
 from lxml import etree
 
-from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, Label, ListItem, Paragraph, Table, text_of
+from documents.blocks import (
+    Block,
+    DefinitionEntry,
+    Definitions,
+    ItemList,
+    Label,
+    ListItem,
+    Paragraph,
+    Table,
+    text_of,
+)
 from reading.cleaning import flags_of, one_line
 from reading.html.formulas import is_formula, plain_formula
 
@@ -26,8 +36,29 @@ INLINE: Final = frozenset(
 )
 BOLD: Final = frozenset({"b", "strong"})
 _CODE: Final = frozenset({"code", "tt", "kbd", "samp", "pre"})
-_STRUCTURE: Final = frozenset("thead tbody tfoot caption colgroup col p div br center ul ol li dl dt dd".split())  # noqa: SIM905
-_DRAWN: Final = re.compile(r"(?=.*(?:[|/\\<>^\u2190-\u21ff\u2500-\u257f]|--))[-|/\\<>^v+=_.\s\u2190-\u21ff\u2500-\u257f]{1,60}")
+_STRUCTURE: Final = frozenset(
+    [
+        "thead",
+        "tbody",
+        "tfoot",
+        "caption",
+        "colgroup",
+        "col",
+        "p",
+        "div",
+        "br",
+        "center",
+        "ul",
+        "ol",
+        "li",
+        "dl",
+        "dt",
+        "dd",
+    ]
+)
+_DRAWN: Final = re.compile(
+    r"(?=.*(?:[|/\\<>^\u2190-\u21ff\u2500-\u257f]|--))[-|/\\<>^v+=_.\s\u2190-\u21ff\u2500-\u257f]{1,60}"
+)
 _DRAWN_SHARE: Final = 5
 """A drawing has an arrow or a line in one of so many cells."""
 _CAPTION_NUMBER: Final = re.compile(

@@ -34,7 +34,9 @@ _LOWER_WORDS: Final = re.compile(r"[a-z]+(?:[ -][a-z]+)*")
 _NAME_OF_CODE: Final = re.compile(r"^[a-z][\w.+:-]*$")
 _CALL: Final = re.compile(r"^(?:[^=(]{1,60}=\s*)?([\w.:]+)\s*\(.*\)\s*;?$")
 _MIN_HEADING: Final = 20
-_ADDITIONS: Final = re.compile(r"[;:,]\s|\s\(|\s[–—-]\s|\s(?:for|in|with|from|on|if|by|using|without|and|or|via)\s")  # noqa: RUF001
+_ADDITIONS: Final = re.compile(
+    r"[;:,]\s|\s\(|\s[–—-]\s|\s(?:for|in|with|from|on|if|by|using|without|and|or|via)\s"  # noqa: RUF001
+)
 # Places to end a long sentence.
 _CLAUSES: Final = re.compile(
     r"[;:]\s|\s\(|, (?:which|because|and|so|but|where|while|who|whose|or|as|if|when|although|since)\b|\s[–—]\s|,\s"  # noqa: RUF001
