@@ -174,7 +174,7 @@ def test_tables(html: str, shown: str) -> None:
             '<dl><dt>none</dt><dd><a href="#a">No heat.</a></dd><dt>may</dt><dd><a href="#b">Some heat.</a></dd></dl>',
             "dl: [[[none], [{p: No heat., links: [[0, 8, book/kilns.html#a]]}], ], [[may], [{p: Some heat., links: [[0, 10, book/kilns.html#b]]}], ]]",
         ),
-        ('<figure><table><tr><th>a<th>b<tr><td>1<td>2</table><figcaption>Heats</figcaption></figure><p>Now.</p>',
+        ("<figure><table><tr><th>a<th>b<tr><td>1<td>2</table><figcaption>Heats</figcaption></figure><p>Now.</p>",
          "table: [[1, 2]], head: [a, b], caption:  p: Now."),
         ('<div class="tabbed-labels"><label>Linux</label><label>macOS</label></div><p>Heat it.</p>', "p: Heat it."),
         ('<aside class="starlight-aside starlight-aside--note"><p>It is hot.</p></aside><aside class="left">Ads</aside>', "p: It is hot."),

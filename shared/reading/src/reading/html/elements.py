@@ -8,6 +8,7 @@ from typing import Final
 from lxml import etree
 
 from documents.blocks import Link, Table
+from documents.sections import ENTRY_LEVEL
 from reading.cleaning import one_line
 from reading.facts import strip_section_number
 from reading.html.parts import PageParts, class_names
@@ -32,6 +33,8 @@ _NAME: Final = re.compile(r"[\w.:~$@/+!?*<>=-]{1,120}")
 KERNEL_LABELS: Final = frozenset(
     {"parameters", "return", "description", "members", "constants", "context", "definition"}
 )
+HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+_FIRST_WITHIN_LIST: Final = 4
 LOOKED_AT: Final = 40
 """Elements or texts within a short line that are looked at."""
 PERMALINK: Final = " #¶§◆\uf0c1"
@@ -137,3 +140,24 @@ def name_of(element: etree._Element, signature: str) -> str:
     before = signature.partition("(")[0].split()
     match = _NAME.match(before[-1]) if before else None
     return match[0] if match else signature
+
+
+def is_code_title(name: str) -> bool:
+    return name.startswith("codeBlockTitle")
+
+
+def lists_sections(container: etree._Element) -> bool:
+    """Return whether the items of a list begin with headings: Javadoc lists the sections on methods so."""
+    return any(each.tag in HEADINGS for each in islice(container.iter(etree.Element), _FIRST_WITHIN_LIST))
+
+
+def is_page_title(element: etree._Element) -> bool:
+    """Return whether an element is what Doxygen writes in place of `h1`."""
+    parent = element.getparent()
+    return parent is not None and "headertitle" in class_names(parent)
+
+
+def level_of(heading: etree._Element) -> int:
+    if "memtitle" in class_names(heading):
+        return ENTRY_LEVEL
+    return 1 if is_page_title(heading) else HEADINGS.get(heading.tag, ENTRY_LEVEL)

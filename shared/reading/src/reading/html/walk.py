@@ -6,7 +6,7 @@ in items) are kept to a depth that JSON can hold; what is nested deeper stands i
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -14,15 +14,11 @@ from lxml import etree
 
 from documents.blocks import (
     Block,
-    DefinitionEntry,
-    Definitions,
     Gap,
-    ItemList,
     Label,
     Link,
     Listing,
     ListItem,
-    Note,
     Paragraph,
     Table,
 )
@@ -31,24 +27,29 @@ from reading import boilerplate
 from reading.cleaning import flags_of, one_line
 from reading.html.contents import LinkTargets
 from reading.html.elements import (
+    HEADINGS,
     KERNEL_LABELS,
     LOOKED_AT,
     MARKED_CODE,
     PERMALINK,
-    first_number,
     goes_on,
     heading_text,
     holds_blocks,
     is_api,
+    is_code_title,
     is_link,
+    is_page_title,
     is_preformatted,
+    level_of,
+    lists_sections,
     name_of,
     name_of_setting,
-    note_title,
     own_anchors,
     rows,
 )
+from reading.html.footnotes import is_exponent, is_footnote_mark
 from reading.html.formulas import draws_formulas, has_written_formula, is_formula, plain_formula
+from reading.html.frames import Frame
 from reading.html.inline import InlineText
 from reading.html.listings import (
     CODE,
@@ -73,7 +74,6 @@ MAX_PARAGRAPH: Final = 20_000
 LAYOUT_CELL: Final = 400
 """Characters of a cell with blocks inside that make its table an arrangement of the page."""
 
-_HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _LISTINGS: Final = frozenset({"pre", "listing", "xmp"})
 _LISTS: Final = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _FIGURES: Final = frozenset({"figure", "figcaption", "svg", "canvas", "picture"})
@@ -81,27 +81,11 @@ _TITLES: Final = frozenset(
     {"admonition-title", "topic-title", "sidebar-title", "title", "rubric", "caption", "blocktitle"}
 )
 _CAPTIONS: Final = frozenset({"code-block-caption", "caption", "title"})
-_EXPONENT: Final = re.compile(r"[-+\u2212]?\d{1,4}|[nxkmi]|[-+\u2212]")
 _HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header", "headertitle"})
 _SEE_ALSO: Final = re.compile(r"see also\s?:", re.IGNORECASE)
 _FIGURE_LINE: Final = re.compile(r"(?:Figure|Fig\.) \d{1,3}(?:\.\d{1,3})*[.:] ")
-_FIRST_WITHIN_LIST: Final = 4
 _STOPS: Final = (".", ",", ";", ":", "!", "?", ")")
-_FOOTNOTE_MARK: Final = re.compile(r"\[\w{1,3}\]|[*\u2020\u2021\u00a7]{1,3}")
-
-
-@dataclass(slots=True)
-class _Frame:
-    """A block that is open, with the blocks inside it."""
-
-    kind: str
-    element: etree._Element
-    blocks: list[Block] = field(default_factory=list)
-    items: list[ListItem] = field(default_factory=list)
-    entries: list[DefinitionEntry] = field(default_factory=list)
-    terms: list[str] = field(default_factory=list)
-    anchor: str = ""
-    title: str = ""
+_MARKS: Final = frozenset({"a", "sup"})
 
 
 @dataclass(slots=True)
@@ -127,7 +111,7 @@ class _SectionWalk:
         self._sights: VisibleContent = measure_visible(parts.elements, parts.unseen)
         self._is_preformatted = is_preformatted(parts, self._sights)
         self._text = InlineText()
-        self._frames: list[_Frame] = []
+        self._frames: list[Frame] = []
         self._capture: _Capture | None = None
         self._sections = SectionBuilder()
         self._anchors: list[str] = []
@@ -145,9 +129,9 @@ class _SectionWalk:
                     walk.skip_subtree()
                     skipped = element
                 continue
-            if element is skipped:
+            if skipped is not None and element is skipped:
+                self._leave_out(skipped)
                 skipped = None
-                self._leave_out(element)
             else:
                 self._end(element)
             if element is not self._root:
@@ -188,59 +172,22 @@ class _SectionWalk:
     def _start_inline(self, element: etree._Element, tag: str) -> bool:
         if is_formula(element):
             return self._formula(element)
-        if tag == "a":
-            if self._is_mark(element):
-                return False
-            if element.get("href"):
-                self._text.open_link(self._targets.resolve(element.get("href")))
+        if tag in _MARKS and is_footnote_mark(element):
+            # At the beginning of a paragraph, what follows is the text of the footnote.
+            self._is_footnote = self._is_footnote or self._text.is_empty
+            return False
+        if tag == "a" and element.get("href"):
+            self._text.open_link(self._targets.resolve(element.get("href")))
         elif tag in BOLD:
             self._text.bold_depth += 1
         elif tag in CODE:
             self._text.code_depth += 1
-        elif tag == "sup":
-            return self._superscript(element)
+        elif tag == "sup" and is_exponent(element):
+            self._text.add("^")
         elif tag not in INLINE:
             self._text.add(" ")
         self._text.add(element.text)
         return True
-
-    def _superscript(self, element: etree._Element) -> bool:
-        text = "".join(map(str, islice(element.itertext(), LOOKED_AT))).strip()
-        parent = element.getparent()
-        is_linked = parent is not None and parent.tag == "a" and not self._has_text_beside(element)
-        is_mark = is_linked or any(each.tag == "a" for each in islice(element.iter("a", "sup"), 2))
-        if is_mark or "footnote" in (element.get("class") or "") or _FOOTNOTE_MARK.fullmatch(text):
-            self._leave_out_mark()
-            return False
-        if _EXPONENT.fullmatch(text):
-            self._text.add("^")
-        self._text.add(element.text)
-        return True
-
-    @staticmethod
-    def _has_text_beside(element: etree._Element) -> bool:
-        parent = element.getparent()
-        return parent is not None and bool(
-            (parent.text or "").strip() or (element.tail or "").strip() or len(parent) > 1
-        )
-
-    def _is_mark(self, link: etree._Element) -> bool:
-        """Leave out a footnote's mark, or the way back to it: a link within the page that shows "[1]"; return whether it was one."""
-        href = link.get("href")
-        is_mark = (
-            href is not None
-            and href[:1] == "#"
-            and len(link) == 0
-            and _FOOTNOTE_MARK.fullmatch((link.text or "").strip()) is not None
-        )
-        if is_mark:
-            self._leave_out_mark()
-        return is_mark
-
-    def _leave_out_mark(self) -> None:
-        if self._text.is_empty:
-            # What follows is the text of a footnote.
-            self._is_footnote = True
 
     def _formula(self, element: etree._Element) -> bool:
         """Show a formula that is plain text; without it, its sentence cannot be quoted."""
@@ -255,7 +202,7 @@ class _SectionWalk:
             if tag in _LISTS:
                 self._add(Gap("list"))
             return False
-        if tag in _HEADINGS:
+        if tag in HEADINGS:
             self._capture = _Capture("heading", element)
             return True
         if tag in _LISTINGS:
@@ -264,7 +211,7 @@ class _SectionWalk:
         if tag == "table":
             return self._table(element)
         if tag in _LISTS and tag != "dl":
-            if not _lists_sections(element):
+            if not lists_sections(element):
                 self._push("list", element)
             return True
         if tag == "li":
@@ -283,13 +230,13 @@ class _SectionWalk:
             self._listing(element)
             return False
         if not names.isdisjoint(_TITLES) and tag in {"p", "div", "span", "td"} and self._is_title(element):
-            self._capture = _Capture("heading" if _is_page_title(element) else "title", element)
+            self._capture = _Capture("heading" if is_page_title(element) else "title", element)
         elif "memtitle" in names or (tag == "tr" and "question" in names):
             self._capture = _Capture("heading", element)
         elif "memproto" in names:
             self._memproto(element)
             return False
-        elif "code-block-caption" in names or tag == "summary" or any(map(_is_code_title, names)):
+        elif "code-block-caption" in names or tag == "summary" or any(map(is_code_title, names)):
             self._capture = _Capture("title", element)
         elif tag in {"div", "aside", "section", "blockquote"} and self._is_note(element, names):
             self._push("note", element)
@@ -418,7 +365,7 @@ class _SectionWalk:
 
     def _push(self, kind: str, element: etree._Element) -> None:
         if kind != "api" and len(self._frames) < MAX_FRAMES:
-            self._frames.append(_Frame(kind, element))
+            self._frames.append(Frame(kind, element))
 
     # -- ends ------------------------------------------------------------------------------------------------------------
 
@@ -429,7 +376,7 @@ class _SectionWalk:
                 capture, self._capture = self._capture, None
                 self._close_capture(capture)
                 if element in self._sights.characters and tag == "dd":
-                    self._pop(element)
+                    self._pop()
             else:
                 self._end_inline(element, tag)
         elif tag in INLINE:
@@ -437,7 +384,7 @@ class _SectionWalk:
         elif tag != "br":
             self._flush(element)
             if self._frames and self._frames[-1].element is element:
-                self._pop(element)
+                self._pop()
             if tag == "dl" and not self._frames:
                 self._end_api(element)
             self._sections.end(element)
@@ -461,28 +408,17 @@ class _SectionWalk:
             is_box = "kernelindent" in class_names(following)
             self._sections.extend(element, following if is_box else element.getparent())
 
-    def _pop(self, element: etree._Element) -> None:
+    def _pop(self) -> None:
         frame = self._frames.pop()
-        blocks = tuple(frame.blocks)
         match frame.kind:
             case "item":
-                if blocks:
-                    self._frames[-1].items.append(ListItem(blocks))
+                if frame.blocks:
+                    self._frames[-1].items.append(ListItem(tuple(frame.blocks)))
             case "dd":
-                above = self._frames[-1]
-                above.blocks += blocks
-            case "list":
-                if blocks:
-                    frame.items.append(ListItem(blocks))
-                if frame.items:
-                    self._add(ItemList(tuple(frame.items), element.tag == "ol", first_number(element)))
-            case "dl":
-                _close_entry(frame)
-                if frame.entries:
-                    self._add(Definitions(tuple(frame.entries)))
+                self._frames[-1].blocks += frame.blocks
             case _:
-                if blocks:
-                    self._add(Note(frame.title or note_title(element), blocks))
+                if (block := frame.closed()) is not None:
+                    self._add(block)
 
     def _close_capture(self, capture: _Capture) -> None:
         text, _ = self._text.take()
@@ -505,7 +441,7 @@ class _SectionWalk:
         if not title:
             return
         top = self._frames[-1] if self._frames else None
-        if top is not None and top.kind == "note" and not top.title and not top.blocks:
+        if top is not None and top.is_untitled_note:
             top.title = title
             return
         if title.strip(":!").casefold() in ADMONITIONS and not self._anchors:
@@ -513,8 +449,8 @@ class _SectionWalk:
             return
         while self._frames and self._frames[-1].kind in {"list", "dl"}:
             # Headings between the items of a list that only indents.
-            self._pop(self._frames[-1].element)
-        level = _level_of(element)
+            self._pop()
+        level = level_of(element)
         if self._frames or (self._sections.is_entry and level < ENTRY_LEVEL):
             self._add(Label(title))
             return
@@ -537,7 +473,7 @@ class _SectionWalk:
     def _close_title(self, text: str) -> None:
         title = strip_caption_number(text.rstrip(PERMALINK))
         top = self._frames[-1] if self._frames else None
-        if top is not None and top.kind == "note" and not top.title and not top.blocks:
+        if top is not None and top.is_untitled_note:
             top.title = title.rstrip(":")
         elif title and not flags_of(title):
             self._add(Label(title))
@@ -549,7 +485,7 @@ class _SectionWalk:
                 self._add(Paragraph(text, (), flags_of(text)))
             return
         if top.blocks:
-            _close_entry(top)
+            top.close_entry()
         if not top.terms:
             top.anchor, self._anchors = self._anchors[0] if self._anchors else "", self._anchors[1:]
         if term := text.rstrip(PERMALINK)[:MAX_TITLE]:
@@ -670,33 +606,3 @@ class _SectionWalk:
             ):
                 break
         return scope
-
-
-def _is_code_title(name: str) -> bool:
-    return name.startswith("codeBlockTitle")
-
-
-def _lists_sections(container: etree._Element) -> bool:
-    """Return whether the items of a list begin with headings: Javadoc lists the sections on methods so."""
-    return any(each.tag in _HEADINGS for each in islice(container.iter(etree.Element), _FIRST_WITHIN_LIST))
-
-
-def _is_page_title(element: etree._Element) -> bool:
-    """Return whether an element is what Doxygen writes in place of `h1`."""
-    parent = element.getparent()
-    return parent is not None and "headertitle" in class_names(parent)
-
-
-def _level_of(heading: etree._Element) -> int:
-    if "memtitle" in class_names(heading):
-        return ENTRY_LEVEL
-    return 1 if _is_page_title(heading) else _HEADINGS.get(heading.tag, ENTRY_LEVEL)
-
-
-def _close_entry(frame: _Frame) -> None:
-    if frame.blocks and not frame.terms and frame.entries:
-        last = frame.entries.pop()
-        frame.entries.append(DefinitionEntry(last.terms, (*last.blocks, *frame.blocks), last.anchor))
-    elif frame.terms or frame.blocks:
-        frame.entries.append(DefinitionEntry(tuple(frame.terms), tuple(frame.blocks), frame.anchor))
-    frame.terms, frame.blocks, frame.anchor = [], [], ""
