@@ -83,13 +83,14 @@ def count_words(text: str) -> int:
     return sum(1 for word in text.split() if _WORD.search(word))
 
 
-def visible_text(root: lxml.html.HtmlElement) -> Iterator[str]:
-    """Yields what a body shows, with a blank line where a block begins or ends."""
+def visible_text(root: lxml.html.HtmlElement, *, furniture: bool = True) -> Iterator[str]:
+    """Yields what a body shows, with a blank line where a block begins or ends; on demand without navigation."""
     inline = frozenset(_INLINE.split())
     walk = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, element in walk:
         if event == "start" and isinstance(element.tag, str):
-            if element.tag in _UNSEEN or _is_footnote_mark(element):
+            is_left_out = not furniture and element is not root and _is_furniture(element)
+            if is_left_out or element.tag in _UNSEEN or _is_footnote_mark(element):
                 walk.skip_subtree()
                 continue
             if element.tag == "img":
