@@ -18,7 +18,7 @@ _FURNITURE: Final = (
     " breadcrumb breadcrumbs tabs navpath nav-path side-nav headerlink"
 )
 _INLINE: Final = (
-    "a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark q s samp small span strike strong sub sup"
+    "a abbr acronym b bdi bdo big cite code del dfn em font i img ins kbd label mark q s samp small span strike strong sub sup"
     " time tt u var wbr"
 )
 _WORD: Final = re.compile(r"[^\W_]")
