@@ -11,7 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from documents.blocks import Block, Gap, ItemList, Link, Listing, ListItem, Note, Paragraph, Table, text_of
+from documents.blocks import (
+    Block,
+    DefinitionEntry,
+    Definitions,
+    Gap,
+    ItemList,
+    Link,
+    Listing,
+    ListItem,
+    Note,
+    Paragraph,
+    Table,
+    text_of,
+)
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS
 from tests.fixtures.kilns import CODE, CODE_LEAD, DEFINITION, LOADING, SCHEDULE, SCHEDULE_LEAD, SOURCES, TODAY
@@ -450,3 +463,17 @@ def test_the_introduction_of_its_own_page_does_not_follow_a_short_section() -> N
     article = digest(short, source(whole, n=2, path="kilns.html", about=0.8), keyword="bisque")
     assert article.body_markdown.startswith(KILN)
     assert headings(article) == ["Loading for a bisque firing"]
+
+
+def test_the_options_of_a_command_open_no_article() -> None:
+    options = Definitions(
+        tuple(
+            DefinitionEntry(
+                (f"--{name}",), (P("heats a kiln in a way of its own, by so many degrees an hour"),)
+            )
+            for name in ("gas", "wood", "power", "slow", "fast", "even", "night")
+        )
+    )
+    groups = Definitions((DefinitionEntry(("options",), (options,)),))
+    article = digest(page(groups, P(KILN), P(WOOD), P(GAS)))
+    assert article.body_markdown.startswith(KILN)

@@ -12,7 +12,7 @@ from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import references
 from writing.extractive.mending import announces, beginning_of, is_sentence
 from writing.extractive.titles import comparable, heading_of
-from writing.extractive.units import Unit, UnitReader, entries_below
+from writing.extractive.units import Unit, UnitReader, entries_below, paragraphs_of
 from writing.quality.likeness import runs
 
 INTRODUCTION_WORDS: Final = 320
@@ -214,7 +214,9 @@ class SpineReader:
         if is_silent or references.is_dependent(first, self._heading):
             return False
         if isinstance(block, Definitions):
-            return unit.words >= MIN_SHARE
+            # Of what a page lists, the first explanation says what the page is about; options of a command do not.
+            told = next(paragraphs_of(block.entries[0].blocks), None)
+            return told is not None and is_sentence(told.text) and unit.words >= MIN_SHARE
         if len(unit.blocks) > 1 and not first.endswith((".", "!")):
             is_lead = len(first.split()) >= MIN_ENTRY_WORDS and _VERB.search(first) is not None
             return is_lead and unit.words >= MIN_LEAD_WORDS
