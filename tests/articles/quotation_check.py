@@ -146,7 +146,7 @@ def is_shown(piece: str, sources: Iterable[PageText], *, kind: str) -> bool:
     brackets = [comparable(bracket) for bracket in _BRACKET.findall(piece)]
     terms = [comparable(term) for term in piece.split(", ")] if kind == "term" else [wanted]
     return any(
-        _are_in_order(terms, source.whole)
+        all(term in source.whole for term in terms)
         or (bare in source.without_brackets and all(each in source.whole for each in brackets))
         for source in sources
     )

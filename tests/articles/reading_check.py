@@ -25,7 +25,7 @@ from tests.articles.raw_text import visible_text
 
 LEAST_LETTERS: Final = 3
 _NUMBER: Final = re.compile(
-    r"^(?:(?:Chapter|Appendix|Example|Table|Figure) )?(?:\d+|[A-Z])(?:\.\d+)*[.:]?\s+"
+    r"^(?:(?:Chapter|Appendix|Example|Table|Figure)\s)?(?:\d+|[A-Z])(?:\.\d+)*[.:]?\s+"
 )
 """Of a heading or caption."""
 

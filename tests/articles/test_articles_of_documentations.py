@@ -19,7 +19,7 @@ _LEAST_SHARE = dict.fromkeys((each.package for each in DOCUMENTATIONS), 0.85) | 
 
 _MOST_ADDED = 0.002
 _MOST_LOST = {
-    "debian-handbook": 0.02,
+    "debian-handbook": 0.03,
     "octave-doc": 0.2,
     "postfix-doc": 0.12,
     "borgbackup-doc": 0.04,

@@ -157,7 +157,7 @@ TABLES = [
     ("<table><tr><th>a<th>b<tr><td>1<td><ul><li>on<li>off</ul></table>", "gap: table"),
     # A drawing; signs in one column are data.
     ("<table><tr><td>Clay<td>-><td>Kiln<td>-><td>Pot<tr><td><td>\\<td><td>/<td></table>", "gap: table"),
-    ("<table><tr><td>&lt;<td>less<tr><td>|<td>or</table>", "table: [[<, less], [|, or]], head: [], caption: "),
+    ("<table><tr><td>&lt;<td>less<tr><td>|<td>or</table>", "dl: [[[<], [{p: less}], ], [[|], [{p: or}], ]]"),
 ]  # fmt: skip
 
 
@@ -169,6 +169,9 @@ def test_tables(html: str, shown: str) -> None:
 @pytest.mark.parametrize(
     ("html", "shown"),
     [
+        # An explanation that is left out does not make its term one of the next.
+        ("<dl><dt>rights</dt><dd>Copyright 2020 Ann.</dd><dt>heat</dt><dd>Copyright is not heat.</dd></dl>",
+         "dl: [[[rights], [], ], [[heat], [{p: Copyright is not heat.}], ]]"),
         # The definitions of a list may be links.
         (
             '<dl><dt>none</dt><dd><a href="#a">No heat.</a></dd><dt>may</dt><dd><a href="#b">Some heat.</a></dd></dl>',

@@ -76,7 +76,7 @@ NOTICES: Final = PhrasePatterns(
     (("share this ",), r"\bshare this (?:post|article|page)\b"),
     (("return to main contents",), r"^section: .{1,80}\breturn to main contents\b"),
     (("skip to ",), r"\bskip to (?:main )?content\b"),
-    (("©", "(c)", "copyright"), r"^(?:©|\(c\)|copyright\b)"),
+    (("©", "(c)", "copyright"), r"^(?:©|\(c\)|copyright\W{0,3}(?:©|\(c\)|\d{4}|by\b))"),
 )
 
 

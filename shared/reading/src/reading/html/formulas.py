@@ -11,7 +11,8 @@ from reading.html.parts import class_names, is_formula_script
 
 MAX_FORMULA: Final = 2_000
 """Characters; a longer one is not looked at."""
-_MAX_TEXTS: Final = 400
+MAX_ELEMENTS: Final = 400
+"""Elements of one formula that are looked at."""
 _FORMULAS: Final = frozenset(
     "displaymath math katex katex-display mathjax equation informalequation formulaDsp arithmatex"  # noqa: SIM905
     " stemblock mwe-math-element MathJax MathJax_Preview MathJax_Display".split()
@@ -20,19 +21,16 @@ _FORMULAS: Final = frozenset(
 _IMAGE_NAMES: Final = frozenset({"math", "latex", "tex", "formula", "equation", "mathimage"})
 _IMAGE_WORDS: Final = re.compile(r"[a-z]+")
 _TEX: Final = re.compile(r"\$|\\[(\[]|\{\\|\\begin\b")
-_LAYOUT: Final = frozenset(
-    f"{{*}}{name}"
-    for name in "mfrac msup msub msubsup msqrt mroot munder mover munderover mtable".split()  # noqa: SIM905
+_DRAWN: Final = frozenset(
+    "mfrac msup msub msubsup msqrt mroot munder mover munderover mtable sub sup".split()  # noqa: SIM905
 )
-"""What MathML draws above, below or around something else."""
+"""What stands above, below or around something else."""
 _DELIMITERS: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$"), ("$", "$"), ("{", "}"))
 _STYLE: Final = re.compile(r"^\\(?:display|text)style\s*")
 _POWERS: Final = re.compile(r"([_^])\{(\w{1,12}|[-+]\d{1,4})\}")
 _NAMES: Final = re.compile(r"\\((?:La)?TeX)\b ?")
 _WORDS: Final = re.compile(r"\\(?:mbox|text|textrm|mathrm|operatorname)\{([^{}\\]{1,80})\}")
-_WRITTEN: Final = re.compile(
-    r"\\\(.{1,500}?\\\)|\\\[.{1,2000}?\\\]|\$\$.{1,2000}?\$\$|\\\$.{1,500}?\\\$", re.DOTALL
-)
+_WRITTEN: Final = (("\\(", "\\)"), ("\\[", "\\]"), ("$$", "$$"), ("\\$", "\\$"))
 _LIBRARIES: Final = ("mathjax", "katex")
 
 
@@ -67,19 +65,15 @@ def _source(element: etree._Element) -> str | None:
     """Return what a formula is written as; None if it is only drawn."""
     if element.tag == "img":
         return element.get("alt")
-    for each in islice(element.iter("math", "annotation", "img"), _MAX_TEXTS):
-        told = (
-            each.text
-            if each.tag == "annotation" and "tex" in (each.get("encoding") or "")
-            else each.get("alttext") or (each.get("alt") if each.tag == "img" else None)
-        )
-        if told:
+    within = list(islice(element.iter(etree.Element), MAX_ELEMENTS))
+    for each in within:
+        if each.tag == "annotation" and "tex" in (each.get("encoding") or "") and each.text:
+            return each.text
+        if told := each.get("alttext") or (each.get("alt") if each.tag == "img" else None):
             return told
-    if any(element.find(f".//{drawn}") is not None for drawn in _LAYOUT):
+    if len(within) == MAX_ELEMENTS or any(each.tag in _DRAWN for each in within):
         return None
-    if any(each.tag in {"sub", "sup"} for each in islice(element.iter(etree.Element), _MAX_TEXTS)):
-        return None
-    return "".join(map(str, islice(element.itertext(), _MAX_TEXTS)))
+    return "".join(map(str, element.itertext()))
 
 
 def draws_formulas(root: etree._Element) -> bool:
@@ -89,4 +83,5 @@ def draws_formulas(root: etree._Element) -> bool:
 
 
 def has_written_formula(text: str) -> bool:
-    return _WRITTEN.search(text) is not None
+    places = ((text.find(begin), len(begin), end) for begin, end in _WRITTEN)
+    return any(at >= 0 and text.find(end, at + size + 1) >= 0 for at, size, end in places)

@@ -181,7 +181,7 @@ def _is_group(row: _Row, width: int) -> bool:
 def _is_drawing(rows: Sequence[_Row]) -> bool:
     """Return whether many cells of several columns are arrows and lines."""
     filled = [(at, cell) for row in rows for at, cell in enumerate(row.cells) if cell]
-    drawn = [at for at, cell in filled if _DRAWN.fullmatch(cell) is not None]
+    drawn = [at for at, cell in filled if len(cell) <= MAX_TERM and _DRAWN.fullmatch(cell) is not None]
     return len(set(drawn)) > 1 and len(drawn) * _DRAWN_SHARE >= len(filled)
 
 
@@ -191,7 +191,7 @@ def _table(name: str, rows: Sequence[list[str]], head: list[str], caption: str, 
     if len(filled) < 2:  # noqa: PLR2004 - as above
         # Of a group, names without explanations.
         return ItemList(tuple(ListItem((Paragraph(row[0]),)) for row in body if row[0])) if name else None
-    if not head and not caption and (entries := _definitions(body)):
+    if not head and not caption and (entries := _definitions(body, least=1 if name else 2)):
         return Definitions(entries)
     return Table(body, _columns(head, filled) if head else (), caption)
 
@@ -200,20 +200,16 @@ def _columns(row: Sequence[str], columns: Sequence[int]) -> tuple[str, ...]:
     return tuple(row[at] if at < len(row) else "" for at in columns)
 
 
-def _definitions(rows: Sequence[tuple[str, ...]]) -> tuple[DefinitionEntry, ...]:
+def _definitions(rows: Sequence[tuple[str, ...]], *, least: int) -> tuple[DefinitionEntry, ...]:
     """Return the entries of a table without a head whose first column has names, and whose second explains them."""
-    terms = [row[0] for row in rows]
-    told = [row[-1] for row in rows]
-    is_list = (
-        len(rows) > 1
-        and len(rows[0]) == 2  # noqa: PLR2004 - names and explanations
-        and all(terms)
-        and all(told)
-        and max(map(len, terms)) <= MAX_TERM
-        and sum(map(len, told)) > sum(map(len, terms))
-        and sum(" " in each for each in told) * 2 > len(told)
-    )
-    return tuple(DefinitionEntry((term,), (Paragraph(text),)) for term, text in rows) if is_list else ()
+    if len(rows) < least or len(rows[0]) != 2:  # noqa: PLR2004 - names and explanations
+        return ()
+    terms, told = [row[0] for row in rows], [row[1] for row in rows]
+    is_explained = sum(any(map(str.isalpha, each)) for each in told) * 2 > len(told)
+    is_list = is_explained and all(terms) and max(map(len, terms)) <= MAX_TERM
+    if not is_list or not (least == 1 or (all(told) and sum(map(len, told)) > sum(map(len, terms)))):
+        return ()
+    return tuple(DefinitionEntry((term,), (Paragraph(text),) if text else ()) for term, text in rows)
 
 
 def is_bold(element: etree._Element) -> bool:

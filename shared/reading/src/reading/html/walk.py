@@ -416,6 +416,9 @@ class _SectionWalk:
                     self._frames[-1].items.append(ListItem(tuple(frame.blocks)))
             case "dd":
                 self._frames[-1].blocks += frame.blocks
+                if not frame.blocks:
+                    # The terms of the next explanation are others.
+                    self._frames[-1].close_entry()
             case _:
                 if (block := frame.closed()) is not None:
                     self._add(block)
