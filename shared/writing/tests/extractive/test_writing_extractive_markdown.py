@@ -35,7 +35,8 @@ def written(*blocks: Block) -> str:
             "It fires[1] a <b>, a [pot](x) and __clay__.",
             "It fires\\[1\\] a \\<b>, a \\[pot\\](x) and \\_\\_clay\\_\\_.",
         ),
-        ("a < b & c; &amp; #1 C#", "a < b & c; \\&amp; \\#1 C#"),
+        ("a < b & c; &amp; #1 C#", "a < b & c; \\&amp; #1 C#"),
+        ("Use [<name>] or [a_b *].", "Use [\\<name>] or [a_b \\*]."),
         ("C:\\kiln \\* \\", "C:\\kiln \\\\\\* \\\\"),
     ],
 )

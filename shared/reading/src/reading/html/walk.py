@@ -264,8 +264,13 @@ class _SectionWalk:
         top = self._frames[-1] if self._frames else None
         if tag == "dl":
             names = class_names(element)
+            if "section" in names and "see" in names:
+                return False
             if not names.isdisjoint(NOTES):
                 self._push("note", element)
+            elif "section" in names:
+                # Doxygen's "Example:" with what belongs to it.
+                return True
             elif top is None and is_api(element, names):
                 self._push("api", element)
             else:
@@ -484,8 +489,7 @@ class _SectionWalk:
     def _close_term(self, text: str) -> None:
         top = self._frames[-1] if self._frames else None
         if top is None or top.kind != "dl":
-            if text:
-                self._add(Paragraph(text, (), flags_of(text)))
+            self._close_title(text)
             return
         if top.blocks:
             top.close_entry()

@@ -11,9 +11,9 @@ Resolve = Callable[[str], str | None]
 """Returns the address of a link's target; None if it has none on the web."""
 
 _SPECIAL: Final = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~]|$)|[`*]|(?<![^\W_])_|_(?![^\W_])|~(?=~)|(?<=~)~|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|(?<!\S)#"
+    r"\\(?=[!-/:-@\[-`{-~]|$)|[`*]|(?<![^\W_])_|_(?![^\W_])|~(?=~)|(?<=~)~|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|^#|(?<=\s)#(?=#*$)"
     # Brackets around words are text, unless they are a link, or look like the number of a source.
-    r"|(?P<words>\[(?!\d+\])[^\[\]()\\`*_<&~]{1,200}\](?![(\[:]))|[\[\]]"
+    r"|\[(?!\d+\])(?P<words>[^\[\]]{1,200})\](?![(\[:])|[\[\]]"
 )
 _BLOCK_START: Final = re.compile(r"^(\d+)([.)])|^([-+=:>])")
 _FENCE: Final = re.compile(r"`{3,}")
@@ -22,7 +22,9 @@ _ADDRESS_KEPT: Final = ":/?#@!$&'*+,;=%-._~"
 
 def escape(text: str) -> str:
     """Returns Markdown that renders as exactly `text`, with no more backslashes than it needs: people read and edit it."""
-    return _SPECIAL.sub(lambda found: found[0] if found["words"] else f"\\{found[0]}", text)
+    return _SPECIAL.sub(
+        lambda found: f"[{escape(found['words'])}]" if found["words"] else f"\\{found[0]}", text
+    )
 
 
 class MarkdownWriter:
