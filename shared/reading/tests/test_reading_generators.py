@@ -174,7 +174,7 @@ def test_tables(html: str, shown: str) -> None:
          "dl: [[[rights], [], ], [[heat], [{p: Copyright is not heat.}], ]]"),
         # Doxygen's sections: an example is no term.
         ('<dl class="section user"><dt>Example:</dt><dd>Heat it:<pre>on</pre></dd></dl><dl class="section see"><dt>See also</dt><dd>x</dd></dl>',
-         "label: Example p: Heat it: code: [on]"),
+         "label: Example: p: Heat it: code: [on]"),
         # The definitions of a list may be links.
         (
             '<dl><dt>none</dt><dd><a href="#a">No heat.</a></dd><dt>may</dt><dd><a href="#b">Some heat.</a></dd></dl>',

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Final
 
@@ -59,6 +60,9 @@ _TOC_SHARE: Final = 0.4
 """Characters inside links, of those of a table of contents; Doxygen calls the whole text of a page "contents"."""
 _INDEX_NAMES: Final = frozenset({"indextable", "genindextable", "printindex", "index"})
 _DIRECTIONS: Final = frozenset({"Next:", "Previous:", "Up:"})
+_NO_NAMES: Final[frozenset[str]] = frozenset()
+_SHORT: Final = 200
+"""Characters of a class attribute that is remembered."""
 _LOOKED_AT: Final = 40
 _CODE: Final = frozenset({"pre", "code", "listing", "xmp"})
 _FORMULA_SCRIPT: Final = "math/tex"
@@ -98,7 +102,7 @@ def parts_of(root: etree._Element) -> PageParts:
         parent = element.getparent()
         if parent in parts.unseen or parent in parts.link_lists:
             parts.unseen.add(element)
-        elif parent in coded or element.tag in _CODE or is_fragment(element):
+        elif parent in coded or element.tag in _CODE or (element.tag == "div" and is_fragment(element)):
             # Highlighters give what they colour any name: a "comment" of a program is a part of it.
             coded.add(element)
             if (
@@ -148,7 +152,16 @@ def is_formula_script(element: etree._Element) -> bool:
 
 
 def class_names(element: etree._Element) -> frozenset[str]:
-    return frozenset((element.get("class") or "").split())
+    classes = element.get("class")
+    if classes is None:
+        return _NO_NAMES
+    return _names(classes) if len(classes) <= _SHORT else frozenset(classes.split())
+
+
+@lru_cache(1024)
+def _names(classes: str) -> frozenset[str]:
+    # Pages repeat a few classes on most of their elements.
+    return frozenset(classes.split())
 
 
 def _titled(root: etree._Element) -> frozenset[etree._Element]:
