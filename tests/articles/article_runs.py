@@ -8,7 +8,7 @@ from typing import Final
 
 from reading.folder import licence
 from tests.articles.keyword_draw import MIN_SECTION_WORDS, DrawnKeyword
-from tests.articles.quotation_check import PageText, missing_quotations
+from tests.articles.quotation_check import PageText, ShownPart, missing_parts, missing_quotations
 from tests.articles.raw_pages import read_page
 from writing.article import Article, ArticleSource
 from writing.extractive.writer import ExtractiveWriter
@@ -104,10 +104,8 @@ async def _write(
     cited = tuple(source for source in sources if source.n in article.cited)
     pages = texts.cited_by(cited)
     missing = missing_quotations(article.body_markdown, pages)
-    missing += [
-        each.replace("p:", "description:", 1)
-        for each in missing_quotations(article.meta_description.removesuffix("…").rstrip(" .,;:"), pages)
-    ]
+    told = ShownPart("description", article.meta_description.removesuffix("…").rstrip(" .,;:"), ())
+    missing += missing_parts([told], pages)
     return ArticleRun(drawn, article, cited, "", cost, tuple(missing))
 
 

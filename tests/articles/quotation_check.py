@@ -21,6 +21,9 @@ _CITED: Final = re.compile(r"\[(\d+)\]")
 _CUT: Final = re.compile(r"\[…\]|\[\.\.\.\]")
 _MORE_IN_THE_SOURCE: Final = re.compile(r"\(\d+ more in the source\)")
 _MAX_SIGN: Final = 3
+_POWER: Final = re.compile(r"(?<=[_^])\{([^{}]{1,12})\}")
+"""Of a formula in TeX: "\\(x^{2}\\)" is shown as "x^2"."""
+_DELIMITER: Final = re.compile(r"\\[()\[\]]")
 _BRACKET: Final = re.compile(r"\([^()]{1,300}\)")
 _DIVIDED: Final = re.compile(r"(?<=\w)[-\u2010]\n\s*(?=\w)")
 _AFTER_TERM: Final = re.compile(r"^\s*[:–]\s")
@@ -59,13 +62,15 @@ class PageText:
     def of(cls, text: str) -> "PageText":
         joined = _DIVIDED.sub("", text)
         both = f"{text}\n\0\n{joined}" if joined != text else text
-        return cls(comparable(both), comparable(_without_brackets(both)))
+        return cls(comparable(both), comparable(without_brackets(both)))
 
 
 def comparable(text: str) -> str:
     """Removes spaces, and makes one of signs that look alike."""
     # The signs first: NFKC makes a space and an accent of "´", and three dots of "…".
-    return "".join(unicodedata.normalize("NFKC", text.translate(_SIGNS)).split())
+    return "".join(
+        unicodedata.normalize("NFKC", _DELIMITER.sub("", _POWER.sub(r"\1", text)).translate(_SIGNS)).split()
+    )
 
 
 def shown_parts(markdown: str) -> list[ShownPart]:
@@ -104,14 +109,19 @@ def _part(kind: str, text: str) -> ShownPart:
 
 def missing_quotations(markdown: str, pages: Mapping[int, PageText]) -> list[str]:
     """Returns the parts of an article that none of the pages they cite has; `pages` are the cited ones by number."""
+    return missing_parts(shown_parts(markdown), pages)
+
+
+def missing_parts(parts: Iterable[ShownPart], pages: Mapping[int, PageText]) -> list[str]:
+    """Returns those of the parts that none of the pages they cite has."""
     missing: list[str] = []
-    for part in shown_parts(markdown):
+    for part in parts:
         sources = [pages[n] for n in part.cited if n in pages] or list(pages.values())
         pieces = _pieces(part)
         missing += [
             f"{part.kind}: {piece.strip()}"
             for piece in pieces
-            if not _is_shown(piece, sources, kind=part.kind)
+            if not is_shown(piece, sources, kind=part.kind)
         ]
     return missing
 
@@ -137,18 +147,19 @@ def _pieces(part: ShownPart) -> Iterable[str]:
     return [piece for piece in _CUT.split(_MORE_IN_THE_SOURCE.sub("[…]", part.text)) if piece.strip(" .\n")]
 
 
-def _is_shown(piece: str, sources: Iterable[PageText], *, kind: str) -> bool:
+def is_shown(piece: str, sources: Iterable[PageText], *, kind: str) -> bool:
+    """Whether one of the sources has the text of a part of this kind."""
     if kind == "heading":
         title = comparable(piece.removesuffix("…")).casefold()
         return any(title in source.whole.casefold() for source in sources)
     if kind == "pre":
         lines = [comparable(line) for line in piece.splitlines() if line.strip()]
         return any(_are_in_order(lines, source.whole) for source in sources)
-    wanted, bare = comparable(piece), comparable(_without_brackets(piece))
+    wanted, bare = comparable(piece), comparable(without_brackets(piece))
     brackets = [comparable(bracket) for bracket in _BRACKET.findall(piece)]
     terms = [comparable(term) for term in piece.split(", ")] if kind == "term" else [wanted]
     return any(
-        _are_in_order(terms, source.whole)
+        all(term in source.whole for term in terms)
         or (bare in source.without_brackets and all(each in source.whole for each in brackets))
         for source in sources
     )
@@ -170,6 +181,6 @@ def _are_in_order(lines: Sequence[str], text: str) -> bool:
     return False
 
 
-def _without_brackets(text: str) -> str:
+def without_brackets(text: str) -> str:
     # Twice, for a bracket within a bracket.
     return _BRACKET.sub("", _BRACKET.sub("", text))

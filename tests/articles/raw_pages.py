@@ -68,11 +68,16 @@ class RawPage:
     root: lxml.html.HtmlElement = field(repr=False)
     is_redirect: bool = False
 
+    @property
+    def main(self) -> lxml.html.HtmlElement:
+        """The part that the page marks as its main one, else all of it."""
+        main = self.root.xpath(_MAIN)
+        return main[0] if main else self.root
+
     @cached_property
     def parts(self) -> tuple[lxml.html.HtmlElement | TextRun, ...]:
         """Headings and runs of words in reading order, without navigation."""
-        main = self.root.xpath(_MAIN)
-        return tuple(parts_of(main[0] if main else self.root))
+        return tuple(parts_of(self.main))
 
     @cached_property
     def words(self) -> int:

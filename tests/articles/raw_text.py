@@ -18,10 +18,13 @@ _FURNITURE: Final = (
     " breadcrumb breadcrumbs tabs navpath nav-path side-nav headerlink"
 )
 _INLINE: Final = (
-    "a abbr acronym b bdi bdo big cite code del dfn em font i ins kbd label mark q s samp small span strike strong sub sup"
+    "a abbr acronym b bdi bdo big cite code del dfn em font i img ins kbd label mark q s samp small span strike strong sub sup"
     " time tt u var wbr"
 )
 _WORD: Final = re.compile(r"[^\W_]")
+_MARK: Final = re.compile(r"\[\w{1,3}\]|[*\u2020\u2021\u00a7]{1,3}")
+_IS_TEX: Final = re.compile(r"\$|\\|\{\\")
+_TEX: Final = re.compile(r"\\mbox|[\\{}$]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +83,19 @@ def count_words(text: str) -> int:
     return sum(1 for word in text.split() if _WORD.search(word))
 
 
-def visible_text(root: lxml.html.HtmlElement) -> Iterator[str]:
-    """Yields what a body shows, with a blank line where a block begins or ends."""
+def visible_text(root: lxml.html.HtmlElement, *, furniture: bool = True) -> Iterator[str]:
+    """Yields what a body shows, with a blank line where a block begins or ends; on demand without navigation."""
     inline = frozenset(_INLINE.split())
     walk = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, element in walk:
         if event == "start" and isinstance(element.tag, str):
-            if element.tag in _UNSEEN or "footnote-reference" in element.get("class", ""):
+            is_left_out = not furniture and element is not root and _is_furniture(element)
+            if is_left_out or element.tag in _UNSEEN or _is_footnote_mark(element):
                 walk.skip_subtree()
                 continue
+            if element.tag == "img":
+                # A formula that is a picture is written in its place as text.
+                yield _TEX.sub("", element.get("alt", "")) if _IS_TEX.match(element.get("alt", "")) else ""
             if element.tag not in inline:
                 yield "\n\n"
             yield element.text or ""
@@ -97,3 +104,19 @@ def visible_text(root: lxml.html.HtmlElement) -> Iterator[str]:
                 yield "\n\n"
             if element is not root:
                 yield element.tail or ""
+
+
+def _is_footnote_mark(element: lxml.html.HtmlElement) -> bool:
+    if "footnote-reference" in element.get("class", ""):
+        return True
+    if element.tag == "sup":
+        text = element.text_content().strip()
+        return _MARK.fullmatch(text) is not None or "a" in {
+            *(each.tag for each in element),
+            element.getparent().tag,
+        }
+    return (
+        element.tag == "a"
+        and element.get("href", "").startswith("#")
+        and bool(_MARK.fullmatch(element.text or ""))
+    )

@@ -35,6 +35,8 @@ _HEADINGS: Final = re.compile(
     re.IGNORECASE,
 )
 
+_SUBJECTS: Final = frozenset({"search", "navigation", "contents"})
+
 MAX_NOTICE: Final = 500
 """Characters; longer paragraphs are not notices."""
 NOTICES: Final = PhrasePatterns(
@@ -72,8 +74,9 @@ NOTICES: Final = PhrasePatterns(
     (("affiliate links",), r"\bthis (?:post|article|page) (?:may contain|contains) affiliate links\b"),
     ((" associate",), r"\bas an? \w+ associate,? (?:i|we) earn\b"),
     (("share this ",), r"\bshare this (?:post|article|page)\b"),
+    (("return to main contents",), r"^section: .{1,80}\breturn to main contents\b"),
     (("skip to ",), r"\bskip to (?:main )?content\b"),
-    (("©", "(c)", "copyright"), r"^(?:©|\(c\)|copyright\b)"),
+    (("©", "(c)", "copyright"), r"^(?:©|\(c\)|copyright\W{0,3}(?:©|\(c\)|\d{4}|by\b))"),
 )
 
 
@@ -92,6 +95,11 @@ def _is_name(name: str) -> bool:
 def is_boilerplate_heading(heading: str) -> bool:
     """Return whether the section under this heading is boilerplate."""
     return _HEADINGS.fullmatch(heading.strip(" :#¶").rstrip("!…")) is not None
+
+
+def may_name_subject(heading: str) -> bool:
+    """Return whether a boilerplate heading is a subject if there is text under it: the manual of a program has a "Search"."""
+    return heading.strip(" :#¶").casefold() in _SUBJECTS
 
 
 def is_notice(paragraph: str) -> bool:

@@ -51,7 +51,9 @@ MAX_PARAGRAPH = 20_000
 FEW_BRACKETS = 10
 CHARACTERS_A_BRACKET = 40
 
-_CHARSET = re.compile(rb"""(?:charset|encoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE)
+_CHARSET = re.compile(
+    rb"""(?:charset|<\?xml[^>]{0,80}\bencoding)\s*=\s*["']?\s*([A-Za-z0-9_.:-]+)""", re.IGNORECASE
+)
 _NO_SLUG = re.compile(r"[^\w\s-]")
 _UNDERLINED = re.compile(r"(?m)^\w.{2,78}\n([=\-~^])\1{2,}$")
 _BOMS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))

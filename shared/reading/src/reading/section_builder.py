@@ -1,17 +1,23 @@
 """Builds the tree of sections from headings and blocks in reading order. Pure."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from documents.blocks import Block, Listing, Paragraph
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
-from reading.boilerplate import is_notice
+from reading.boilerplate import is_notice, may_name_subject
 
 MAX_DEPTH: Final = 16
 """Sections within sections; a deeper one becomes the sibling of the deepest."""
 _SITE_HEADINGS: Final = 3
 """Headings at the top of a page in which its title is looked for."""
+_SITE_BEHIND: Final = re.compile(r"\s+(?:[-\u2013\u2014|\u00b7\u2022\u00bb]|::)\s+\S")
+_SITE_BEFORE: Final = re.compile(r"\S(?:\s+[-\u2013\u2014|\u00b7\u2022\u00bb]|\s*:{1,2})\s+$")
+_MIN_TITLE: Final = 3
+SUBJECT_WORDS: Final = 40
+"""Words under a heading like "Search" that make it a subject of the page."""
 MAX_ANCHORS: Final = 200
 """Anchors that one section keeps."""
 
@@ -135,8 +141,9 @@ class SectionBuilder:
 
     def _close(self) -> _OpenSection:
         section = self._open.pop()
-        if not section.is_skipped:
-            self._open[-1].children.append(section.closed())
+        closed = section.closed()
+        if not section.is_skipped or (may_name_subject(section.title) and closed.words >= SUBJECT_WORDS):
+            self._open[-1].children.append(closed)
         return section
 
     def finish(self, title: str) -> Section:
@@ -160,7 +167,7 @@ def _merged(page: Section) -> Section:
         first = page.children[0]
         anchors = _anchors((page, first))
         page = Section(
-            title=page.title,
+            title=first.title if _has_site(page.title, first.title) else page.title,
             level=PAGE_LEVEL,
             anchor=anchors[0] if anchors else "",
             blocks=(*page.blocks, *first.blocks),
@@ -178,7 +185,7 @@ def _is_repeated(page: Section) -> bool:
         if not section.children:
             return False
         section = section.children[0]
-        if _is_same_title(section.title, page.title):
+        if _is_same_title(section.title, page.title) or _has_site(page.title, section.title):
             return True
         if section.blocks:
             return False
@@ -192,6 +199,15 @@ def _anchors(sections: Sequence[Section]) -> tuple[str, ...]:
 
 def _is_same_title(one: str, other: str) -> bool:
     return _plain(one).removesuffix("manualpage") == _plain(other).removesuffix("manualpage") != ""
+
+
+def _has_site(title: str, heading: str) -> bool:
+    """Return whether a page's title is its heading and the name of the site: "Kilns - The Pottery", "Pottery: Kilns"."""
+    if len(heading) < _MIN_TITLE:
+        return False
+    return (title.startswith(heading) and _SITE_BEHIND.match(title, len(heading)) is not None) or (
+        title.endswith(heading) and _SITE_BEFORE.search(title[: -len(heading)]) is not None
+    )
 
 
 def _plain(title: str) -> str:

@@ -60,8 +60,12 @@ _INLINE: Final = re.compile(
     re.DOTALL,
 )
 _ESCAPED: Final = re.compile(r"\\.", re.DOTALL)
-_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>&~|{}#$!^])")
-_BLOCK_START: Final = re.compile(r"^(\d+)([.)])|^([-+=:])")
+_SPECIAL: Final = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|$)|[`*]|(?<![^\W_])_|_(?![^\W_])|~(?=~)|(?<=~)~|<(?=[A-Za-z/!?])|&(?=[#A-Za-z])|^#|(?<=\s)#(?=#*$)"
+    # Brackets around words are text, unless they are a link, or look like the number of a source.
+    r"|\[(?!\d+\])(?P<words>[^\[\]]{1,200})\](?![(\[:])|[\[\]]"
+)
+_BLOCK_START: Final = re.compile(r"^(\d+)([.)])|^([-+=:>])")
 
 
 @dataclass(frozen=True)
@@ -267,8 +271,15 @@ def prose_of(markdown: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Returns Markdown that renders as exactly `text`."""
-    return _SPECIAL.sub(r"\\\1", text)
+    """Returns Markdown that renders as exactly `text`, with no more backslashes than it needs: people read and edit it."""
+    return _SPECIAL.sub(
+        lambda found: f"[{escape(found['words'])}]" if found["words"] else f"\\{found[0]}", text
+    )
+
+
+def escape_cell(text: str) -> str:
+    """Returns what `escape` does, for a cell of a table."""
+    return escape(text).replace("|", "\\|")
 
 
 def escape_beginning(escaped: str) -> str:

@@ -11,7 +11,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from documents.blocks import Block, Gap, ItemList, Link, Listing, ListItem, Note, Paragraph, Table, text_of
+from documents.blocks import (
+    Block,
+    DefinitionEntry,
+    Definitions,
+    Gap,
+    ItemList,
+    Link,
+    Listing,
+    ListItem,
+    Note,
+    Paragraph,
+    Table,
+    text_of,
+)
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS
 from tests.fixtures.kilns import CODE, CODE_LEAD, DEFINITION, LOADING, SCHEDULE, SCHEDULE_LEAD, SOURCES, TODAY
@@ -242,9 +255,9 @@ def test_a_page_of_short_entries_opens_with_their_list() -> None:
                for name in ("heat", "hold", "cool")]  # fmt: skip
     article = digest(page(title="Kiln calls", children=entries), keyword="kiln calls")
     assert article.body_markdown.startswith(
-        "- **kiln\\_heat**: Lets a kiln heat its load of ware for hours. [1]\n- **kiln\\_hold**: Lets"
+        "- **kiln_heat**: Lets a kiln heat its load of ware for hours. [1]\n- **kiln_hold**: Lets"
     )
-    assert headings(article)[0] == "kiln\\_heat"
+    assert headings(article)[0] == "kiln_heat"
 
 
 def test_a_table_of_contents_opens_where_the_first_section_cannot() -> None:
@@ -278,7 +291,7 @@ def test_an_entry_opens_with_its_signature() -> None:
     article = digest(source(entry, titles_above=("Calls",), about=0.95), keyword="kiln_fire")
     assert article.title == "kiln_fire (Calls)"
     assert article.body_markdown.startswith(
-        "**kiln\\_fire(load, hours)** \u2013 Fires the load of a kiln for some hours. [1]"
+        "**kiln_fire(load, hours)** \u2013 Fires the load of a kiln for some hours. [1]"
     )
 
 
@@ -597,3 +610,17 @@ def test_a_line_of_a_change_log_is_no_subject() -> None:
 )
 def test_a_description_ends_where_a_clause_is_complete(first: str, expected: str) -> None:
     assert description([P(first)]) == expected
+
+
+def test_the_options_of_a_command_open_no_article() -> None:
+    options = Definitions(
+        tuple(
+            DefinitionEntry(
+                (f"--{name}",), (P("heats a kiln in a way of its own, by so many degrees an hour"),)
+            )
+            for name in ("gas", "wood", "power", "slow", "fast", "even", "night")
+        )
+    )
+    groups = Definitions((DefinitionEntry(("options",), (options,)),))
+    article = digest(page(groups, P(KILN), P(WOOD), P(GAS)))
+    assert article.body_markdown.startswith(KILN)

@@ -1,4 +1,4 @@
-"""Tells what single elements and lines of a page are: names, anchors, keyword lines, listings without markup. Pure."""
+"""Tells what single elements and lines of a page are: names, anchors, keyword lines. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -8,14 +8,14 @@ from typing import Final
 from lxml import etree
 
 from documents.blocks import Link, Table
+from documents.sections import ENTRY_LEVEL
 from reading.cleaning import one_line
 from reading.facts import strip_section_number
 from reading.html.parts import PageParts, class_names
-from reading.html.tables import INLINE
+from reading.html.tables import BOLD, INLINE
 from reading.measures import VisibleContent
 from reading.section_builder import ADMONITIONS
 
-MAX_BREAK_LINE: Final = 90
 MAX_ORDERED_DIGITS: Final = 4
 _API: Final = frozenset(
     "function method class classmethod staticmethod property data attribute exception macro type struct union enum"  # noqa: SIM905
@@ -33,9 +33,10 @@ _NAME: Final = re.compile(r"[\w.:~$@/+!?*<>=-]{1,120}")
 KERNEL_LABELS: Final = frozenset(
     {"parameters", "return", "description", "members", "constants", "context", "definition"}
 )
+HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
+_FIRST_WITHIN_LIST: Final = 4
 LOOKED_AT: Final = 40
 """Elements or texts within a short line that are looked at."""
-BOLD: Final = frozenset({"b", "strong"})
 PERMALINK: Final = " #¶§◆\uf0c1"
 MARKED_CODE: Final = frozenset(
     "prettyprint programlisting screen highlight codehilite code sourcecode literal-block example smallexample".split()  # noqa: SIM905
@@ -141,8 +142,22 @@ def name_of(element: etree._Element, signature: str) -> str:
     return match[0] if match else signature
 
 
-def is_broken_listing(lines: Sequence[str]) -> bool:
-    """Return whether lines that the page breaks are short, and no sentences."""
-    if len(lines) < 3 or max(map(len, lines)) > MAX_BREAK_LINE:  # noqa: PLR2004 - two lines are a paragraph
-        return False
-    return sum(line.endswith((".", "!", "?", ",")) for line in lines) * 3 < len(lines)
+def is_code_title(name: str) -> bool:
+    return name.startswith("codeBlockTitle")
+
+
+def lists_sections(container: etree._Element) -> bool:
+    """Return whether the items of a list begin with headings: Javadoc lists the sections on methods so."""
+    return any(each.tag in HEADINGS for each in islice(container.iter(etree.Element), _FIRST_WITHIN_LIST))
+
+
+def is_page_title(element: etree._Element) -> bool:
+    """Return whether an element is what Doxygen writes in place of `h1`."""
+    parent = element.getparent()
+    return parent is not None and "headertitle" in class_names(parent)
+
+
+def level_of(heading: etree._Element) -> int:
+    if "memtitle" in class_names(heading):
+        return ENTRY_LEVEL
+    return 1 if is_page_title(heading) else HEADINGS.get(heading.tag, ENTRY_LEVEL)

@@ -29,14 +29,26 @@ class InlineText:
         self._target: str | None = None
         self.breaks = 0
         self.bold_depth = 0
+        self.code_depth = 0
+        self.is_empty = True
         self.has_plain = False
         """Whether any of the text is not bold."""
+        self.has_words = False
+        """Whether any of the text is not code."""
 
     def add(self, text: str | None) -> None:
         if text:
             self._parts.append(text)
-            if not self.bold_depth and not self.has_plain and not text.isspace():
-                self.has_plain = True
+            if (self.has_plain and self.has_words) or text.isspace():
+                return
+            self.is_empty = False
+            self.has_plain = self.has_plain or not self.bold_depth
+            self.has_words = self.has_words or not self.code_depth
+
+    def close_up(self) -> None:
+        """Drop the space at the end: the word before a footnote's mark stands next to the full stop behind it."""
+        if self._parts:
+            self._parts[-1] = self._parts[-1].rstrip(" \n\t")
 
     def add_break(self) -> None:
         self._parts.append(LINE_BREAK)
@@ -61,7 +73,7 @@ class InlineText:
         if self._target is not None:
             # The link goes on in the next block.
             self._marks.append((0, self._target))
-        self.breaks, self.has_plain = 0, False
+        self.breaks, self.is_empty, self.has_plain, self.has_words = 0, True, False, False
         if not any(target for _, target in marks):
             return (one_line("".join(parts)), ()) if parts else ("", ())
         return _without_bracketed_links(*_joined(parts, marks))

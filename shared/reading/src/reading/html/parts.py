@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Final
 
@@ -16,6 +17,11 @@ NOTES: Final = frozenset(
     " alert callout remark".split()
 )
 """Classes of notes and sidebars."""
+_ASIDES: Final = NOTES - {"sidebar", "topic"}
+FRAGMENTS: Final = frozenset(
+    {"fragment", "syntaxhighlighter", "CodeMirror-code", "member-signature", "type-signature"}
+)
+"""Classes of code whose lines are blocks of their own, and of signatures."""
 _DROPPED: Final = frozenset(
     "script style noscript template nav footer aside form button select option textarea input iframe object embed"  # noqa: SIM905
     " audio video head link meta map dialog datalist progress".split()
@@ -24,25 +30,27 @@ _FRAME: Final = frozenset({"html", "body", "main", "article"})
 _LISTS: Final = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _BOXES: Final = frozenset({"div", "section", "header", "td", "p", "center", "span"})
 """Elements that may be navigation without any name for it, if they have `_FEW_LINKS` links or more."""
-_NAVIGATION_TAGS: Final = frozenset("div ul ol section table header a p span article".split())  # noqa: SIM905
-_ROLES: Final = frozenset({"navigation", "menu", "search", "banner", "contentinfo"})
+_NAVIGATION_TAGS: Final = frozenset("div ul ol section table header a p span article address".split())  # noqa: SIM905
+_ROLES: Final = frozenset({"navigation", "menu", "search", "banner", "contentinfo", "tablist"})
 _LINK_LIST_SHARE: Final = 0.5
 _FEW_LINKS: Final = 3
 _FURNITURE: Final = frozenset(
     # Sphinx and its themes
     "sphinxsidebar sphinxsidebarwrapper related headerlink viewcode-link viewcode-back wy-nav-side wy-nav-top"  # noqa: SIM905
     " wy-side-scroll wy-breadcrumbs wy-menu rst-versions rst-footer-buttons versionadded versionchanged seealso"
-    " genindex-jumpbox modindex-jumpbox section-number secnumber linenos linenodiv lineno"
+    " genindex-jumpbox modindex-jumpbox section-number secnumber linenos linenodiv lineno lnt ln gutter rouge-gutter hljs-ln-numbers"
     # DocBook and Publican
     " docnav navheader navfooter legalnotice revhistory authorgroup indexterm edition pubdate releaseinfo productnumber"
     # makeinfo
     " nav-panel copiable-link copiable-anchor summary-letter printindex-index-header footnotes-segment"
     # Doxygen
-    " navpath navrow tabs tablist summary memSeparator header-summary"
+    " navpath navrow tabs tablist summary memSeparator header-summary ttc ingroups"
     # MkDocs and other sites
     " md-sidebar md-header md-footer md-nav md-source md-tabs md-content__button mw-editsection mw-jump-link"
     " dropdown-menu tooltip tooltiptext previous_page next_page edit-link editlink"
-    " footnote-reference noteref doc-noteref".split()
+    " footnote footnote-reference noteref doc-noteref tabbed-labels entry-meta post-meta posted-on header-section-number"
+    # MediaWiki
+    " siteSub noprint references reflist infobox navbox ambox hatnote".split()
 )
 _TOC_NAMES: Final = frozenset(
     "toctree-wrapper toc section-toc contents shortcontents table-of-contents tableofcontents local-toc".split()  # noqa: SIM905
@@ -52,7 +60,14 @@ _TOC_SHARE: Final = 0.4
 """Characters inside links, of those of a table of contents; Doxygen calls the whole text of a page "contents"."""
 _INDEX_NAMES: Final = frozenset({"indextable", "genindextable", "printindex", "index"})
 _DIRECTIONS: Final = frozenset({"Next:", "Previous:", "Up:"})
+_NO_NAMES: Final[frozenset[str]] = frozenset()
+_SHORT: Final = 200
+"""Characters of a class attribute that is remembered."""
 _LOOKED_AT: Final = 40
+_CODE: Final = frozenset({"pre", "code", "listing", "xmp"})
+_FORMULA_SCRIPT: Final = "math/tex"
+_CONTENT_CELL: Final = 400
+"""Characters of a cell that holds the page's text beside its navigation."""
 _MANY_ITEMS: Final = 100
 """Items of a list that are looked at."""
 _MIN_MAIN_SHARE: Final = 0.05
@@ -82,16 +97,26 @@ def parts_of(root: etree._Element) -> PageParts:
     hidden = HiddenElements(root)
     whole = sizes.all[elements[0]]
     titled = _titled(parts.root)
+    coded: set[etree._Element] = set()
     for element in elements:
         parent = element.getparent()
         if parent in parts.unseen or parent in parts.link_lists:
             parts.unseen.add(element)
+        elif parent in coded or element.tag in _CODE or (element.tag == "div" and is_fragment(element)):
+            # Highlighters give what they colour any name: a "comment" of a program is a part of it.
+            coded.add(element)
+            if (
+                element.tag in _DROPPED
+                or not class_names(element).isdisjoint(_FURNITURE)
+                or hidden.hides(element)
+            ):
+                parts.unseen.add(element)
         elif element.tag in _FRAME and not boilerplate.is_boilerplate_name(element.get("class")):
             continue
         elif element.keys() and (container := _classify(element, parts, hidden, whole)) is not None:
             container.append(element)
             parts.unseen.add(element)
-        elif element.tag in _DROPPED and not _is_note(element):
+        elif element.tag in _DROPPED and not _is_note(element) and not is_formula_script(element):
             parts.unseen.add(element)
         elif element not in titled and _is_link_list(element, sizes, whole):
             parts.link_lists[element] = sizes.all[element]
@@ -117,8 +142,26 @@ def _classify(
     return None
 
 
+def is_fragment(element: etree._Element) -> bool:
+    """Return whether an element that is no `pre` holds code, a line in each block: so Doxygen and some highlighters write it."""
+    return element.tag == "div" and not class_names(element).isdisjoint(FRAGMENTS)
+
+
+def is_formula_script(element: etree._Element) -> bool:
+    return element.tag == "script" and (element.get("type") or "").startswith(_FORMULA_SCRIPT)
+
+
 def class_names(element: etree._Element) -> frozenset[str]:
-    return frozenset((element.get("class") or "").split())
+    classes = element.get("class")
+    if classes is None:
+        return _NO_NAMES
+    return _names(classes) if len(classes) <= _SHORT else frozenset(classes.split())
+
+
+@lru_cache(1024)
+def _names(classes: str) -> frozenset[str]:
+    # Pages repeat a few classes on most of their elements.
+    return frozenset(classes.split())
 
 
 def _titled(root: etree._Element) -> frozenset[etree._Element]:
@@ -157,7 +200,10 @@ def _is_index(element: etree._Element, names: frozenset[str]) -> bool:
 
 
 def _is_note(element: etree._Element) -> bool:
-    return element.tag == "aside" and not class_names(element).isdisjoint(NOTES)
+    if element.tag != "aside":
+        return False
+    words = (element.get("class") or "").replace("-", " ").split()
+    return not class_names(element).isdisjoint(NOTES) or not _ASIDES.isdisjoint(words)
 
 
 def _is_directions(element: etree._Element, names: frozenset[str]) -> bool:
@@ -204,12 +250,22 @@ def _is_link_list(element: etree._Element, sizes: TextSizes, whole: int) -> bool
         return False
     if element.tag in _LISTS:
         return _begins_with_links(element)
+    if element.tag == "td" and not _is_beside_text(element, sizes):
+        return False
     return element.tag in _BOXES and sizes.links[element] >= _FEW_LINKS and size * 2 < whole
+
+
+def _is_beside_text(cell: etree._Element, sizes: TextSizes) -> bool:
+    """Return whether a cell stands alone in its row, or beside one with text of the page: others are data."""
+    row = cell.getparent()
+    cells = [each for each in islice(row, _LOOKED_AT) if each is not cell] if row is not None else []
+    return not cells or any(sizes.all[each] > _CONTENT_CELL for each in cells)
 
 
 def _begins_with_links(container: etree._Element) -> bool:
     """Return whether the items begin with their links, unlike parameters with their types."""
-    items = [each for each in islice(container, _MANY_ITEMS) if each.tag in {"li", "dd"}]
+    items = [each for each in islice(container, _MANY_ITEMS) if each.tag in {"li", "dt"}]
+    items = items or [each for each in islice(container, _MANY_ITEMS) if each.tag == "dd"]
     return sum(map(_begins_with_link, items)) * 2 >= len(items)
 
 

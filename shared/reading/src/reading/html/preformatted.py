@@ -1,14 +1,14 @@
 """Reads text that a page shows in `<pre>`, as converters of manual pages write it. Pure."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
 from typing import Final
 
-from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, ListItem, Paragraph
+from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, Listing, ListItem, Paragraph
 from reading.cleaning import flags_of, one_line, remove_invisible
-from reading.html.tables import listing_of
+from reading.html.listings import MAX_LINES, listing_of
 from reading.section_builder import Heading
 
 MAX_TEXT: Final = 2_000_000
@@ -28,6 +28,7 @@ _TAGGED: Final = re.compile(r"(\S(?:.{0,30}?\S)?)\s{2,}(?=\S)")
 _HYPHEN: Final = re.compile(r"(?<=[a-z])[-\u2010]\n\s*(?=[a-z])")
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
 _CODE: Final = re.compile(r"[{}<>|$;=\\]|\w\(|::|^[#%>]")
+_COMMENT: Final = re.compile(r"[#%;]+ |//|/\*")
 _SENTENCE_END: Final = re.compile(r"[.!?:][\"')\]]*$")
 
 
@@ -51,7 +52,25 @@ def read_preformatted(text: str) -> Iterator[Heading | Block]:
     lines = [line.rstrip() for line in remove_invisible(text[:MAX_TEXT]).expandtabs(8).split("\n")]
     chunks = list(_chunks(_without_title_lines(lines)))
     margins = [chunk.margin for chunk in chunks if not isinstance(chunk, Heading)]
-    yield from _joined(chunks, min(margins, default=0))
+    yield from _merged(_joined(chunks, min(margins, default=0)))
+
+
+def _merged(blocks: Iterable[Heading | Block]) -> Iterator[Heading | Block]:
+    """Join listings with nothing but an empty line between them: parts of one example."""
+    before: Heading | Block | None = None
+    for block in blocks:
+        if (
+            isinstance(before, Listing)
+            and isinstance(block, Listing)
+            and len(before.lines) + len(block.lines) < MAX_LINES
+        ):
+            before = Listing((*before.lines, "", *block.lines))
+            continue
+        if before is not None:
+            yield before
+        before = block
+    if before is not None:
+        yield before
 
 
 def _without_title_lines(lines: Sequence[str]) -> Sequence[str]:
@@ -161,7 +180,13 @@ def _entry(chunk: _Chunk, base: int) -> DefinitionEntry | None:
         or min(map(_margin, hanging)) <= base
     ):
         return None
-    return DefinitionEntry((term,), (_block(_Chunk(hanging), base),))
+    explained = _block(_Chunk(hanging), base)
+    # "main.cf:" above indented lines of that file is a part of the listing.
+    return (
+        None
+        if isinstance(explained, Listing) and term.endswith(":")
+        else DefinitionEntry((term,), (explained,))
+    )
 
 
 def _is_item(chunk: _Chunk) -> bool:
@@ -194,6 +219,8 @@ def _is_code(chunk: _Chunk, text: str, base: int) -> bool:
     if not (_is_wrapped(chunk.lines) or (is_sentence and _is_full(chunk.lines))):
         return True
     coded = sum(1 for line in chunk.lines if _CODE.search(line.strip()))
+    if not is_sentence and coded == len(chunk.lines) and _COMMENT.match(chunk.lines[0].strip()):
+        return True
     if len(margins) > 1 and not is_sentence:
         return True
     if is_sentence:

@@ -1,27 +1,41 @@
-"""Reads tables and listings of a page. Pure."""
+"""Reads tables of a page. Pure."""
 
 import re
-import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from lxml import etree
 
-from documents.blocks import Listing, Table
-from reading.cleaning import flags_of, one_line, remove_invisible
+from documents.blocks import (
+    Block,
+    DefinitionEntry,
+    Definitions,
+    ItemList,
+    Label,
+    ListItem,
+    Paragraph,
+    Table,
+    text_of,
+)
+from reading.cleaning import flags_of, one_line
+from reading.html.formulas import is_formula, plain_formula
 
 MAX_ROWS: Final = 200
 MAX_COLUMNS: Final = 10
-MAX_LINES: Final = 400
-MAX_LINE: Final = 1_000
-"""Characters of a line; longer ones are data."""
 MAX_SPAN: Final = 20
+MAX_TERM: Final = 80
+"""Characters of a name in the first column."""
+_FEW_TEXTS: Final = 20
 
 INLINE: Final = frozenset(
     "a abbr acronym b bdi bdo big cite code data del dfn em font i img ins kbd label mark q rp rt ruby s samp small span"  # noqa: SIM905
     " strike strong sub sup time tt u var wbr nobr".split()
 )
+BOLD: Final = frozenset({"b", "strong"})
+_CODE: Final = frozenset({"code", "tt", "kbd", "samp", "pre"})
 _STRUCTURE: Final = frozenset(
     [
         "thead",
@@ -42,30 +56,30 @@ _STRUCTURE: Final = frozenset(
         "dd",
     ]
 )
+_DRAWN: Final = re.compile(
+    r"(?=.*(?:[|/\\<>^\u2190-\u21ff\u2500-\u257f]|--))[-|/\\<>^v+=_.\s\u2190-\u21ff\u2500-\u257f]{1,60}"
+)
+_DRAWN_SHARE: Final = 5
+"""A drawing has an arrow or a line in one of so many cells."""
 _CAPTION_NUMBER: Final = re.compile(
     r"(?:Example|Table|Figure|Listing|Procedure|Equation) [\dA-Z]{1,3}(?:[.-]\d{1,3})*[.:]? +"
 )
-_SIDES: Final = frozenset({"linenos", "lineno", "gutter"})
 
 
-def extract_listing(element: etree._Element, unseen: AbstractSet[etree._Element]) -> Listing | None:
-    """Return the lines of code without their common margin; None if there are too many, or they speak to a model."""
-    return listing_of(visible_text(element, unseen))
+@dataclass(slots=True)
+class _Row:
+    cells: list[str]
+    is_head: bool = True
+    is_group: bool = False
+    """Whether one cell spans the table, and names the rows below it."""
 
 
-def listing_of(text: str) -> Listing | None:
-    """Return the listing of a preformatted text; None if it is too long, or speaks to a model."""
-    shown = textwrap.dedent(remove_invisible(text).expandtabs(8))
-    lines = tuple(line.rstrip() for line in shown.strip("\n").rstrip().split("\n"))
-    if len(lines) > MAX_LINES or max(map(len, lines)) > MAX_LINE or flags_of(shown):
-        return None
-    return Listing(lines if any(lines) else ())
+def extract_tables(element: etree._Element, unseen: AbstractSet[etree._Element]) -> tuple[Block, ...]:
+    """Return a table, one for each group of its rows, each behind its name; nothing if it cannot be shown.
 
-
-def extract_table(element: etree._Element, unseen: AbstractSet[etree._Element]) -> Table | None:  # noqa: C901
-    """Return a table; None if it is too large, has other tables or listings inside, or speaks to a model."""
-    rows: list[list[str]] = []
-    is_head: list[bool] = []
+    It cannot if it is too large, has other tables or listings inside, is a drawing, or speaks to a model.
+    """
+    rows: list[_Row] = []
     caption = ""
     below: dict[int, tuple[int, str]] = {}
     walk = etree.iterwalk(element, events=("start",))
@@ -76,27 +90,37 @@ def extract_table(element: etree._Element, unseen: AbstractSet[etree._Element]) 
             walk.skip_subtree()
         elif each.tag == "tr":
             if len(rows) == MAX_ROWS:
-                return None
-            rows.append([])
-            is_head.append(True)
-            _fill(rows[-1], below)
+                return ()
+            rows.append(_Row([]))
+            _fill(rows[-1].cells, below)
         elif each.tag in {"th", "td"}:
-            if not rows or len(rows[-1]) >= MAX_COLUMNS or not _is_simple(each, unseen):
-                return None
-            text = one_line(visible_text(each, unseen))
-            is_head[-1] = is_head[-1] and each.tag == "th"
-            for further in range(_span(each, "colspan")):
-                if (down := _span(each, "rowspan")) > 1:
-                    below[len(rows[-1])] = (down - 1, text if not further else "")
-                rows[-1].append(text if not further else "")
-            _fill(rows[-1], below)
+            if not rows or not _add_cell(rows[-1], each, below, unseen):
+                return ()
             walk.skip_subtree()
         elif each.tag == "caption":
             caption = strip_caption_number(one_line(visible_text(each, unseen)))
             walk.skip_subtree()
         elif each.tag not in INLINE and each.tag not in _STRUCTURE:
-            return None
-    return _table(rows, is_head, caption)
+            return ()
+    return _tables([row for row in rows if any(row.cells)], caption)
+
+
+def _add_cell(
+    row: _Row, cell: etree._Element, below: dict[int, tuple[int, str]], unseen: AbstractSet[etree._Element]
+) -> bool:
+    """Add a cell to its row; return whether it can be shown on one line."""
+    if len(row.cells) >= MAX_COLUMNS or not _is_simple(cell, unseen):
+        return False
+    text = one_line(visible_text(cell, unseen))
+    columns = _span(cell, "colspan")
+    row.is_head = row.is_head and (cell.tag == "th" or not text or is_bold(cell))
+    row.is_group = columns > 1 and not row.cells and bool(text)
+    for further in range(columns):
+        if (down := _span(cell, "rowspan")) > 1:
+            below[len(row.cells)] = (down - 1, text if not further else "")
+        row.cells.append(text if not further else "")
+    _fill(row.cells, below)
+    return True
 
 
 def strip_caption_number(caption: str) -> str:
@@ -115,20 +139,89 @@ def _fill(row: list[str], below: dict[int, tuple[int, str]]) -> None:
         row.append(text)
 
 
-def _table(rows: list[list[str]], is_head: list[bool], caption: str) -> Table | None:
-    filled = [(row, head) for row, head in zip(rows, is_head, strict=True) if any(row)]
-    width = max((len(row) for row, _ in filled), default=0)
+def _tables(rows: Sequence[_Row], caption: str) -> tuple[Block, ...]:
+    width = max((len(row.cells) for row in rows), default=0)
     if width < 2 or width > MAX_COLUMNS:  # noqa: PLR2004 - what has one column is no table
-        return None
-    filled_columns = [at for at in range(width) if any(at < len(row) and row[at] for row, _ in filled)]
-    if len(filled_columns) < 2:  # noqa: PLR2004 - as above
-        return None
-    even = [(tuple(row[at] if at < len(row) else "" for at in filled_columns), head) for row, head in filled]
-    head = even.pop(0)[0] if even[0][1] else ()
-    body = tuple(row for row, _ in even)
-    if not body or flags_of(" ".join([caption, *head, *(cell for row in body for cell in row)])):
-        return None
-    return Table(body, head, caption)
+        return ()
+    head = rows[0].cells if rows[0].is_head and sum(map(bool, rows[0].cells)) > 1 else []
+    if not head and _is_drawing(rows):
+        return ()
+    data = rows[bool(head) :]
+    has_groups = not all(_is_group(row, width) for row in data)
+    parts: list[tuple[str, list[list[str]]]] = [("", [])]
+    for row in data:
+        if has_groups and _is_group(row, width):
+            parts.append((row.cells[0], []))
+        else:
+            parts[-1][1].append(row.cells)
+    shown: list[tuple[str, Block]] = []
+    for name, body in parts:
+        block = _table(name, body, head, "" if shown else caption, width) if body else None
+        if body and block is None:
+            return ()
+        if block is not None:
+            shown.append((name, block))
+    blocks = _grouped(shown)
+    return () if flags_of(" ".join(map(text_of, blocks))) else blocks
+
+
+def _grouped(parts: Sequence[tuple[str, Block]]) -> tuple[Block, ...]:
+    """Return the groups as one list, if they are lists themselves; else as tables, each behind its name."""
+    if any(isinstance(block, Table) for _, block in parts):
+        return tuple(each for name, block in parts for each in ([Label(name)] if name else []) + [block])
+    unnamed = tuple(block for name, block in parts if not name)
+    named = tuple(DefinitionEntry((name,), (block,)) for name, block in parts if name)
+    return (*unnamed, *((Definitions(named),) if named else ()))
+
+
+def _is_group(row: _Row, width: int) -> bool:
+    return row.is_group and len(row.cells) >= width
+
+
+def _is_drawing(rows: Sequence[_Row]) -> bool:
+    """Return whether many cells of several columns are arrows and lines."""
+    filled = [(at, cell) for row in rows for at, cell in enumerate(row.cells) if cell]
+    drawn = [at for at, cell in filled if len(cell) <= MAX_TERM and _DRAWN.fullmatch(cell) is not None]
+    return len(set(drawn)) > 1 and len(drawn) * _DRAWN_SHARE >= len(filled)
+
+
+def _table(name: str, rows: Sequence[list[str]], head: list[str], caption: str, width: int) -> Block | None:
+    filled = [at for at in range(width) if any(at < len(row) and row[at] for row in (head, *rows))]
+    body = tuple(_columns(row, filled) for row in rows)
+    if len(filled) < 2:  # noqa: PLR2004 - as above
+        # Of a group, names without explanations.
+        return ItemList(tuple(ListItem((Paragraph(row[0]),)) for row in body if row[0])) if name else None
+    if not head and not caption and (entries := _definitions(body, least=1 if name else 2)):
+        return Definitions(entries)
+    return Table(body, _columns(head, filled) if head else (), caption)
+
+
+def _columns(row: Sequence[str], columns: Sequence[int]) -> tuple[str, ...]:
+    return tuple(row[at] if at < len(row) else "" for at in columns)
+
+
+def _definitions(rows: Sequence[tuple[str, ...]], *, least: int) -> tuple[DefinitionEntry, ...]:
+    """Return the entries of a table without a head whose first column has names, and whose second explains them."""
+    if len(rows) < least or len(rows[0]) != 2:  # noqa: PLR2004 - names and explanations
+        return ()
+    terms, told = [row[0] for row in rows], [row[1] for row in rows]
+    is_explained = sum(any(map(str.isalpha, each)) for each in told) * 2 > len(told)
+    is_list = is_explained and all(terms) and max(map(len, terms)) <= MAX_TERM
+    if not is_list or not (least == 1 or (all(told) and sum(map(len, told)) > sum(map(len, terms)))):
+        return ()
+    return tuple(DefinitionEntry((term,), (Paragraph(text),) if text else ()) for term, text in rows)
+
+
+def is_bold(element: etree._Element) -> bool:
+    """Return whether all that an element holds is bold."""
+    inner: etree._Element | None = element
+    while inner is not None and not (inner.text or "").strip():
+        children = list(islice(inner, 2))
+        if len(children) != 1 or (children[0].tail or "").strip():
+            return False
+        if (inner := children[0]).tag in BOLD:
+            return True
+    return False
 
 
 def _span(cell: etree._Element, name: str) -> int:
@@ -137,21 +230,32 @@ def _span(cell: etree._Element, name: str) -> int:
 
 
 def _is_simple(cell: etree._Element, unseen: AbstractSet[etree._Element]) -> bool:
-    """Return whether a cell can be shown on one line."""
+    """Return whether a cell can be shown on one line: it has no commands and no items that would run together there."""
+    items = commands = 0
     for each in descendants(cell, unseen):
         if each.tag in {"table", "tr", "td", "th"}:
             return False
+        if is_formula(each) and (each.tag == "img" or plain_formula(each) is None):
+            return False
         if each.tag == "pre" and "\n" in "".join(map(str, each.itertext())).strip():
+            return False
+        items += each.tag == "li"
+        commands += each.tag in _CODE and _begins_line(each)
+        if items > 1 or commands > 1:
             return False
     return True
 
 
-def code_of_numbered_listing(table: etree._Element) -> etree._Element | None:
-    """Return the cell with the code of a listing whose line numbers are the other column."""
-    cells = list(table.iter("td"))
-    if len(cells) != 2:  # noqa: PLR2004 - numbers and code
-        return None
-    return cells[1] if not _SIDES.isdisjoint((cells[0].get("class") or "").split()) else None
+def _begins_line(code: etree._Element) -> bool:
+    """Return whether the text of a command begins a line of its cell, and has words of its own."""
+    before = code.getprevious()
+    text = "".join(map(str, islice(code.itertext(), _FEW_TEXTS)))
+    if " " not in text.strip():
+        return False
+    parent = code.getparent()
+    if before is None:
+        return parent is not None and not (parent.text or "").strip()
+    return before.tag not in INLINE and not (before.tail or "").strip()
 
 
 def descendants(element: etree._Element, unseen: AbstractSet[etree._Element]) -> Iterator[etree._Element]:

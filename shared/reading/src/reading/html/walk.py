@@ -6,7 +6,7 @@ in items) are kept to a depth that JSON can hold; what is nested deeper stands i
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
@@ -14,54 +14,54 @@ from lxml import etree
 
 from documents.blocks import (
     Block,
-    DefinitionEntry,
-    Definitions,
     Gap,
-    ItemList,
     Label,
     Link,
     Listing,
     ListItem,
-    Note,
     Paragraph,
+    Table,
 )
 from documents.sections import ENTRY_LEVEL, Section
 from reading import boilerplate
 from reading.cleaning import flags_of, one_line
 from reading.html.contents import LinkTargets
 from reading.html.elements import (
-    BOLD,
+    HEADINGS,
     KERNEL_LABELS,
     LOOKED_AT,
     MARKED_CODE,
     PERMALINK,
-    first_number,
     goes_on,
     heading_text,
     holds_blocks,
     is_api,
-    is_broken_listing,
+    is_code_title,
     is_link,
+    is_page_title,
     is_preformatted,
+    level_of,
+    lists_sections,
     name_of,
     name_of_setting,
-    note_title,
     own_anchors,
     rows,
 )
+from reading.html.footnotes import is_exponent, is_footnote_mark
+from reading.html.formulas import draws_formulas, has_written_formula, is_formula, plain_formula
+from reading.html.frames import Frame
 from reading.html.inline import InlineText
-from reading.html.parts import NOTES, PageParts, class_names, is_sidebar
-from reading.html.preformatted import read_preformatted
-from reading.html.tables import (
-    INLINE,
+from reading.html.listings import (
+    CODE,
     MAX_LINES,
     code_of_numbered_listing,
     extract_listing,
-    extract_table,
+    is_broken_listing,
     listing_of,
-    strip_caption_number,
-    visible_text,
 )
+from reading.html.parts import NOTES, PageParts, class_names, is_fragment, is_sidebar
+from reading.html.preformatted import read_preformatted
+from reading.html.tables import BOLD, INLINE, extract_tables, strip_caption_number, visible_text
 from reading.measures import VisibleContent, measure_visible
 from reading.section_builder import ADMONITIONS, Heading, SectionBuilder
 
@@ -74,7 +74,6 @@ MAX_PARAGRAPH: Final = 20_000
 LAYOUT_CELL: Final = 400
 """Characters of a cell with blocks inside that make its table an arrangement of the page."""
 
-_HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _LISTINGS: Final = frozenset({"pre", "listing", "xmp"})
 _LISTS: Final = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _FIGURES: Final = frozenset({"figure", "figcaption", "svg", "canvas", "picture"})
@@ -82,29 +81,11 @@ _TITLES: Final = frozenset(
     {"admonition-title", "topic-title", "sidebar-title", "title", "rubric", "caption", "blocktitle"}
 )
 _CAPTIONS: Final = frozenset({"code-block-caption", "caption", "title"})
-_EXPONENT: Final = re.compile(r"[-+\u2212]?\d{1,4}|[nxkmi]|[-+\u2212]")
-_HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header"})
-_FORMULAS: Final = frozenset(
-    {"displaymath", "math", "katex", "katex-display", "mathjax", "equation", "informalequation"}
-)
+_HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header", "headertitle"})
 _SEE_ALSO: Final = re.compile(r"see also\s?:", re.IGNORECASE)
 _FIGURE_LINE: Final = re.compile(r"(?:Figure|Fig\.) \d{1,3}(?:\.\d{1,3})*[.:] ")
-_POWERS: Final = re.compile(r"([_^])\{([\w+-]{1,12})\}")
-_COMMANDS: Final = re.compile(r"\\|[_^]\{")
-
-
-@dataclass(slots=True)
-class _Frame:
-    """A block that is open, with the blocks inside it."""
-
-    kind: str
-    element: etree._Element
-    blocks: list[Block] = field(default_factory=list)
-    items: list[ListItem] = field(default_factory=list)
-    entries: list[DefinitionEntry] = field(default_factory=list)
-    terms: list[str] = field(default_factory=list)
-    anchor: str = ""
-    title: str = ""
+_STOPS: Final = (".", ",", ";", ":", "!", "?", ")")
+_MARKS: Final = frozenset({"a", "sup"})
 
 
 @dataclass(slots=True)
@@ -130,12 +111,14 @@ class _SectionWalk:
         self._sights: VisibleContent = measure_visible(parts.elements, parts.unseen)
         self._is_preformatted = is_preformatted(parts, self._sights)
         self._text = InlineText()
-        self._frames: list[_Frame] = []
+        self._frames: list[Frame] = []
         self._capture: _Capture | None = None
         self._sections = SectionBuilder()
         self._anchors: list[str] = []
         self._signature: list[str] = []
         self._has_formula = False
+        self._is_footnote = False
+        self._draws_formulas = draws_formulas(parts.elements[0])
 
     def run(self, title: str) -> Section:
         skipped: etree._Element | None = None
@@ -146,17 +129,22 @@ class _SectionWalk:
                     walk.skip_subtree()
                     skipped = element
                 continue
-            if element is skipped:
+            if skipped is not None and element is skipped:
+                self._leave_out(skipped)
                 skipped = None
-                if element in self._unseen or element in self._link_lists:
-                    # A space keeps the words around it apart.
-                    self._text.add(" ")
             else:
                 self._end(element)
             if element is not self._root:
                 self._text.add(element.tail)
         self._flush()
         return self._sections.finish(title)
+
+    def _leave_out(self, element: etree._Element) -> None:
+        """Keep the words around an element apart, but not a word from its full stop."""
+        if (element.tail or "").startswith(_STOPS):
+            self._text.close_up()
+        elif element in self._unseen or element in self._link_lists:
+            self._text.add(" ")
 
     # -- starts ----------------------------------------------------------------------------------------------------------
 
@@ -169,14 +157,12 @@ class _SectionWalk:
             # The parser does not close a term before the next one.
             capture, self._capture = self._capture, None
             self._close_capture(capture)
-        if tag in INLINE or self._capture is not None:
+        if tag in INLINE or self._capture is not None or tag in {"math", "script"}:
             return self._start_inline(element, tag)
         if tag == "br":
             self._text.add_break()
             self._text.add(element.text)
             return True
-        if tag == "math":
-            return self._formula(element)
         self._flush()
         goes_in = self._start_block(element, tag)
         if goes_in:
@@ -184,38 +170,31 @@ class _SectionWalk:
         return goes_in
 
     def _start_inline(self, element: etree._Element, tag: str) -> bool:
-        if tag == "a":
-            if element.get("href"):
-                self._text.open_link(self._targets.resolve(element.get("href")))
+        if is_formula(element):
+            return self._formula(element)
+        if tag in _MARKS and is_footnote_mark(element):
+            # At the beginning of a paragraph, what follows is the text of the footnote.
+            self._is_footnote = self._is_footnote or self._text.is_empty
+            return False
+        if tag == "a" and element.get("href"):
+            self._text.open_link(self._targets.resolve(element.get("href")))
         elif tag in BOLD:
             self._text.bold_depth += 1
-        elif tag == "sup":
-            return self._superscript(element)
-        elif tag == "math" or (tag in {"span", "em"} and not _FORMULAS.isdisjoint(class_names(element))):
-            return self._formula(element)
+        elif tag in CODE:
+            self._text.code_depth += 1
+        elif tag == "sup" and is_exponent(element):
+            self._text.add("^")
         elif tag not in INLINE:
             self._text.add(" ")
         self._text.add(element.text)
         return True
 
-    def _superscript(self, element: etree._Element) -> bool:
-        text = "".join(map(str, islice(element.itertext(), LOOKED_AT))).strip()
-        is_mark = any(each.tag == "a" for each in islice(element.iter("a", "sup"), 2))
-        if is_mark or "footnote" in (element.get("class") or ""):
-            return False
-        if _EXPONENT.fullmatch(text):
-            self._text.add("^")
-        self._text.add(element.text)
-        return True
-
     def _formula(self, element: etree._Element) -> bool:
         """Show a formula that is plain text; without it, its sentence cannot be quoted."""
-        text = one_line(element.get("alttext") or "".join(map(str, element.itertext())))
-        plain = _POWERS.sub(r"\1\2", text.removeprefix("\\(").removesuffix("\\)"))
-        if plain and not _COMMANDS.search(plain) and element.find(".//{*}mfrac") is None:
-            self._text.add(plain)
-        elif plain or len(element):
+        text = plain_formula(element)
+        if text is None:
             self._has_formula = True
+        self._text.add(text)
         return False
 
     def _start_block(self, element: etree._Element, tag: str) -> bool:  # noqa: C901, PLR0911 - one for each kind
@@ -223,7 +202,7 @@ class _SectionWalk:
             if tag in _LISTS:
                 self._add(Gap("list"))
             return False
-        if tag in _HEADINGS:
+        if tag in HEADINGS:
             self._capture = _Capture("heading", element)
             return True
         if tag in _LISTINGS:
@@ -232,7 +211,8 @@ class _SectionWalk:
         if tag == "table":
             return self._table(element)
         if tag in _LISTS and tag != "dl":
-            self._push("list", element)
+            if not lists_sections(element):
+                self._push("list", element)
             return True
         if tag == "li":
             if self._frames and self._frames[-1].kind == "list":
@@ -246,14 +226,17 @@ class _SectionWalk:
         return self._start_box(element, tag, names) if names or tag == "summary" else True
 
     def _start_box(self, element: etree._Element, tag: str, names: frozenset[str]) -> bool:
+        if is_fragment(element):
+            self._listing(element)
+            return False
         if not names.isdisjoint(_TITLES) and tag in {"p", "div", "span", "td"} and self._is_title(element):
-            self._capture = _Capture("title", element)
+            self._capture = _Capture("heading" if is_page_title(element) else "title", element)
         elif "memtitle" in names or (tag == "tr" and "question" in names):
             self._capture = _Capture("heading", element)
         elif "memproto" in names:
             self._memproto(element)
             return False
-        elif "code-block-caption" in names or tag == "summary":
+        elif "code-block-caption" in names or tag == "summary" or any(map(is_code_title, names)):
             self._capture = _Capture("title", element)
         elif tag in {"div", "aside", "section", "blockquote"} and self._is_note(element, names):
             self._push("note", element)
@@ -261,7 +244,7 @@ class _SectionWalk:
             if element.find(".//pre") is None and element.find(".//table") is None:
                 self._add(Gap("figure"))
                 return False
-        elif not names.isdisjoint(_FORMULAS):
+        elif is_formula(element):
             self._add(Gap("formula"))
             return False
         return True
@@ -281,8 +264,13 @@ class _SectionWalk:
         top = self._frames[-1] if self._frames else None
         if tag == "dl":
             names = class_names(element)
+            if "section" in names and "see" in names:
+                return False
             if not names.isdisjoint(NOTES):
                 self._push("note", element)
+            elif "section" in names:
+                # Doxygen's "Example:" with what belongs to it.
+                return True
             elif top is None and is_api(element, names):
                 self._push("api", element)
             else:
@@ -302,6 +290,9 @@ class _SectionWalk:
 
     def _figure(self, element: etree._Element, tag: str) -> bool:
         if tag == "figcaption":
+            if element.getprevious() is not None:
+                # Behind its table or listing; a label stands before what it names.
+                return False
             self._capture = _Capture("title", element)
             return True
         if tag == "figure":
@@ -353,12 +344,14 @@ class _SectionWalk:
             return False
         if element not in self._sights.data or self._is_layout(element):
             return True
-        table = extract_table(element, self._unseen)
-        if table is not None and not self._frames and (name := name_of_setting(table)):
+        tables = extract_tables(element, self._unseen)
+        only = tables[0] if len(tables) == 1 else None
+        if isinstance(only, Table) and not self._frames and (name := name_of_setting(only)):
             self._open_section(name, ENTRY_LEVEL, None)
-            self._sections.add(Label(" · ".join(table.rows[0][1:])))
-        else:
-            self._add(table or Gap("table"))
+            self._sections.add(Label(" · ".join(only.rows[0][1:])))
+            return False
+        for block in tables or (Gap("table"),):
+            self._add(block)
         return False
 
     def _is_layout(self, table: etree._Element) -> bool:
@@ -377,7 +370,7 @@ class _SectionWalk:
 
     def _push(self, kind: str, element: etree._Element) -> None:
         if kind != "api" and len(self._frames) < MAX_FRAMES:
-            self._frames.append(_Frame(kind, element))
+            self._frames.append(Frame(kind, element))
 
     # -- ends ------------------------------------------------------------------------------------------------------------
 
@@ -388,7 +381,7 @@ class _SectionWalk:
                 capture, self._capture = self._capture, None
                 self._close_capture(capture)
                 if element in self._sights.characters and tag == "dd":
-                    self._pop(element)
+                    self._pop()
             else:
                 self._end_inline(element, tag)
         elif tag in INLINE:
@@ -396,7 +389,7 @@ class _SectionWalk:
         elif tag != "br":
             self._flush(element)
             if self._frames and self._frames[-1].element is element:
-                self._pop(element)
+                self._pop()
             if tag == "dl" and not self._frames:
                 self._end_api(element)
             self._sections.end(element)
@@ -407,6 +400,8 @@ class _SectionWalk:
                 self._text.close_link()
         elif tag in BOLD:
             self._text.bold_depth -= 1
+        elif tag in CODE:
+            self._text.code_depth -= 1
         elif tag not in INLINE:
             self._text.add(" ")
 
@@ -418,32 +413,24 @@ class _SectionWalk:
             is_box = "kernelindent" in class_names(following)
             self._sections.extend(element, following if is_box else element.getparent())
 
-    def _pop(self, element: etree._Element) -> None:
+    def _pop(self) -> None:
         frame = self._frames.pop()
-        blocks = tuple(frame.blocks)
         match frame.kind:
             case "item":
-                if blocks:
-                    self._frames[-1].items.append(ListItem(blocks))
+                if frame.blocks:
+                    self._frames[-1].items.append(ListItem(tuple(frame.blocks)))
             case "dd":
-                above = self._frames[-1]
-                above.blocks += blocks
-            case "list":
-                if blocks:
-                    frame.items.append(ListItem(blocks))
-                if frame.items:
-                    self._add(ItemList(tuple(frame.items), element.tag == "ol", first_number(element)))
-            case "dl":
-                _close_entry(frame)
-                if frame.entries:
-                    self._add(Definitions(tuple(frame.entries)))
+                self._frames[-1].blocks += frame.blocks
+                if not frame.blocks:
+                    # The terms of the next explanation are others.
+                    self._frames[-1].close_entry()
             case _:
-                if blocks:
-                    self._add(Note(frame.title or note_title(element), blocks))
+                if (block := frame.closed()) is not None:
+                    self._add(block)
 
     def _close_capture(self, capture: _Capture) -> None:
         text, _ = self._text.take()
-        self._has_formula = False
+        self._has_formula = self._is_footnote = False
         text = text[:MAX_PARAGRAPH]
         match capture.kind:
             case "heading":
@@ -462,7 +449,7 @@ class _SectionWalk:
         if not title:
             return
         top = self._frames[-1] if self._frames else None
-        if top is not None and top.kind == "note" and not top.title and not top.blocks:
+        if top is not None and top.is_untitled_note:
             top.title = title
             return
         if title.strip(":!").casefold() in ADMONITIONS and not self._anchors:
@@ -470,8 +457,8 @@ class _SectionWalk:
             return
         while self._frames and self._frames[-1].kind in {"list", "dl"}:
             # Headings between the items of a list that only indents.
-            self._pop(self._frames[-1].element)
-        level = ENTRY_LEVEL if "memtitle" in class_names(element) else _HEADINGS.get(element.tag, ENTRY_LEVEL)
+            self._pop()
+        level = level_of(element)
         if self._frames or (self._sections.is_entry and level < ENTRY_LEVEL):
             self._add(Label(title))
             return
@@ -494,7 +481,7 @@ class _SectionWalk:
     def _close_title(self, text: str) -> None:
         title = strip_caption_number(text.rstrip(PERMALINK))
         top = self._frames[-1] if self._frames else None
-        if top is not None and top.kind == "note" and not top.title and not top.blocks:
+        if top is not None and top.is_untitled_note:
             top.title = title.rstrip(":")
         elif title and not flags_of(title):
             self._add(Label(title))
@@ -502,11 +489,10 @@ class _SectionWalk:
     def _close_term(self, text: str) -> None:
         top = self._frames[-1] if self._frames else None
         if top is None or top.kind != "dl":
-            if text:
-                self._add(Paragraph(text, (), flags_of(text)))
+            self._close_title(text)
             return
         if top.blocks:
-            _close_entry(top)
+            top.close_entry()
         if not top.terms:
             top.anchor, self._anchors = self._anchors[0] if self._anchors else "", self._anchors[1:]
         if term := text.rstrip(PERMALINK)[:MAX_TITLE]:
@@ -536,10 +522,13 @@ class _SectionWalk:
 
     def _flush(self, element: etree._Element | None = None) -> None:
         """Close the paragraph; `element` is the one that ends here, if any."""
-        is_bold = not self._text.has_plain
+        is_bold, is_code = not self._text.has_plain, not self._text.has_words
         lines = self._text.lines if self._text.breaks else ()
         text, links = self._text.take()
-        if self._has_formula:
+        is_footnote, self._is_footnote = self._is_footnote, False
+        if is_footnote:
+            pass
+        elif self._has_formula or (self._draws_formulas and has_written_formula(text)):
             # Without the formula, its sentence says something else.
             self._has_formula = False
             self._add(Gap("formula"))
@@ -547,6 +536,8 @@ class _SectionWalk:
             self._add(Gap("listing"))
         elif not text or boilerplate.is_notice(text):
             pass
+        elif is_code and (lines or (not self._frames and " " in text)):
+            self._add(listing_of("\n".join(lines or (text,))) or Gap("listing"))
         elif (
             self._frames
             or element is None
@@ -622,12 +613,3 @@ class _SectionWalk:
             ):
                 break
         return scope
-
-
-def _close_entry(frame: _Frame) -> None:
-    if frame.blocks and not frame.terms and frame.entries:
-        last = frame.entries.pop()
-        frame.entries.append(DefinitionEntry(last.terms, (*last.blocks, *frame.blocks), last.anchor))
-    elif frame.terms or frame.blocks:
-        frame.entries.append(DefinitionEntry(tuple(frame.terms), tuple(frame.blocks), frame.anchor))
-    frame.terms, frame.blocks, frame.anchor = [], [], ""

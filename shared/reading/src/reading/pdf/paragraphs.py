@@ -15,7 +15,7 @@ from documents.blocks import Block, Gap, ItemList, Listing, ListItem, Paragraph
 from reading import boilerplate
 from reading.cleaning import flags_of
 from reading.facts import strip_section_number
-from reading.html.tables import MAX_LINE, MAX_LINES
+from reading.html.listings import MAX_LINE, MAX_LINES
 from reading.pdf.page_lines import PdfLine
 from reading.section_builder import ADMONITIONS, Heading
 

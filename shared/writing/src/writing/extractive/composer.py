@@ -220,11 +220,12 @@ class _SpineArticle:
             yield other, Part(heading, opening.units)
 
     def _markdown(self, parts: Sequence[tuple[ArticleSource, Part]]) -> Iterator[str]:
-        for source, part in parts:
+        levels = _levels([part for _, part in parts])
+        for at, (source, part) in enumerate(parts):
             writer = MarkdownWriter(source.n, resolver(source))
             blocks = part.blocks
-            if part.heading is not None:
-                yield f"{'#' * part.level} {escape(part.heading)}"
+            if part.heading is not None and (blocks or levels[at + 1 : at + 2] > levels[at : at + 1]):
+                yield f"{'#' * levels[at]} {escape(part.heading)}"
             first = next(paragraphs_of(blocks[:1]), None)
             if part.term and first is not None:
                 yield writer.titled(part.term, first, " – ")  # noqa: RUF001
@@ -320,6 +321,19 @@ def _places(source: ArticleSource) -> frozenset[str]:
     assert source.section is not None
     anchors = {each for _, section in source.section.walk() for each in (section.anchor, *section.anchors)}
     return frozenset(f"{source.path}#{anchor}" for anchor in anchors if anchor) | {source.path or ""}
+
+
+def _levels(parts: Sequence[Part]) -> list[int]:
+    """Returns the level of each heading: one below that of the nearest above it that is higher, where none is skipped."""
+    levels: list[int] = []
+    above: list[int] = []
+    for part in parts:
+        while above and (part.heading is None or above[-1] >= part.level):
+            above.pop()
+        if part.heading is not None:
+            above.append(part.level)
+        levels.append(1 + len(above))
+    return levels
 
 
 def _heading(source: ArticleSource) -> str:

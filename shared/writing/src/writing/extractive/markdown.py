@@ -6,7 +6,7 @@ from typing import Final
 from urllib.parse import quote
 
 from documents.blocks import Block, Definitions, ItemList, Label, Listing, Note, Paragraph, Table
-from writing.body import escape, escape_beginning
+from writing.body import escape, escape_beginning, escape_cell
 
 Resolve = Callable[[str], str | None]
 """Returns the address of a link's target; None if it has none on the web."""
@@ -113,7 +113,7 @@ def _table(table: Table) -> str:
         if table.head
         else (*([] if full else [("",) * len(table.rows[0])]), *table.rows)
     )
-    lines = [[escape(cell) for cell in row] for row in (head, *rows)]
+    lines = [[escape_cell(cell) for cell in row] for row in (head, *rows)]
     lines.insert(1, ["---"] * len(head))
     return "\n".join(f"| {' | '.join(row[: len(head)])} |" for row in lines)
 

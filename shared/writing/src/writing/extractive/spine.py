@@ -15,7 +15,7 @@ from writing.extractive.endings import cut_units, ended, has_promise, without_pr
 from writing.extractive.mending import announces, beginning_of, is_sentence
 from writing.extractive.sentences import split
 from writing.extractive.titles import comparable, heading_of, tidy
-from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below
+from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below, paragraphs_of
 from writing.quality.likeness import runs
 
 WHOLE_WORDS: Final = 1_500
@@ -274,7 +274,9 @@ class SpineReader:
         if isinstance(block, Paragraph) and openings.needs_before(split(block.text), self._known):
             return False
         if isinstance(block, Definitions):
-            return unit.words >= MIN_SHARE
+            # Of what a page lists, the first explanation says what the page is about; options of a command do not.
+            told = next(paragraphs_of(block.entries[0].blocks), None)
+            return told is not None and is_sentence(told.text) and unit.words >= MIN_SHARE
         if len(unit.blocks) > 1 and not first.endswith((".", "!")):
             is_lead = len(first.split()) >= MIN_ENTRY_WORDS and _VERB.search(first) is not None
             return is_lead and unit.words >= MIN_LEAD_WORDS

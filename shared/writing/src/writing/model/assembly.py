@@ -16,7 +16,7 @@ from writing.article import (
     ArticleSource,
     ModelDraftCounts,
 )
-from writing.body import escape
+from writing.body import escape, escape_cell
 from writing.extractive.markdown import fenced
 from writing.model.answers import Front
 from writing.model.claims.checking import check
@@ -167,9 +167,9 @@ def _sentence(kept: SupportedSentence) -> str:
 def _exhibit(exhibit: Exhibit) -> str:
     if exhibit.lines:
         return fenced(exhibit.lines)
-    rows = [tuple(escape(" ".join(cell.split())) for cell in row) for row in exhibit.rows]
+    rows = [tuple(escape_cell(" ".join(cell.split())) for cell in row) for row in exhibit.rows]
     if exhibit.head:
-        head = tuple(map(escape, exhibit.head))
+        head = tuple(map(escape_cell, exhibit.head))
         return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * len(head), *rows))
     marks = (f"{number}." if exhibit.ordered else "-" for number in count(1))
     return "\n".join(f"{mark} {text} [{exhibit.n}]" for mark, (text,) in zip(marks, rows, strict=False))
