@@ -191,7 +191,7 @@ def _table(name: str, rows: Sequence[list[str]], head: list[str], caption: str, 
     if len(filled) < 2:  # noqa: PLR2004 - as above
         # Of a group, names without explanations.
         return ItemList(tuple(ListItem((Paragraph(row[0]),)) for row in body if row[0])) if name else None
-    if not head and not caption and (entries := _definitions(body, least=1 if name else 2)):
+    if not head and not caption and (entries := _definitions(body, is_group=bool(name))):
         return Definitions(entries)
     return Table(body, _columns(head, filled) if head else (), caption)
 
@@ -200,14 +200,19 @@ def _columns(row: Sequence[str], columns: Sequence[int]) -> tuple[str, ...]:
     return tuple(row[at] if at < len(row) else "" for at in columns)
 
 
-def _definitions(rows: Sequence[tuple[str, ...]], *, least: int) -> tuple[DefinitionEntry, ...]:
-    """Return the entries of a table without a head whose first column has names, and whose second explains them."""
-    if len(rows) < least or len(rows[0]) != 2:  # noqa: PLR2004 - names and explanations
+def _definitions(rows: Sequence[tuple[str, ...]], *, is_group: bool) -> tuple[DefinitionEntry, ...]:
+    """Return the entries of a table without a head whose first column has names, and whose second explains them.
+
+    In a group of rows with a name, as of options, some may have no explanation.
+    """
+    if len(rows[0]) != 2 or not (is_group or len(rows) > 1):  # noqa: PLR2004 - names and explanations
         return ()
     terms, told = [row[0] for row in rows], [row[1] for row in rows]
-    is_explained = sum(any(map(str.isalpha, each)) for each in told) * 2 > len(told)
-    is_list = is_explained and all(terms) and max(map(len, terms)) <= MAX_TERM
-    if not is_list or not (least == 1 or (all(told) and sum(map(len, told)) > sum(map(len, terms)))):
+    explained = sum(any(map(str.isalpha, each)) for each in told)
+    is_list = is_group or (
+        all(told) and explained * 2 > len(told) and sum(map(len, told)) > sum(map(len, terms))
+    )
+    if not is_list or not all(terms) or max(map(len, terms)) > MAX_TERM:
         return ()
     return tuple(DefinitionEntry((term,), (Paragraph(text),) if text else ()) for term, text in rows)
 
