@@ -16,11 +16,10 @@ from reading.ranking.aboutness import (
     SectionHead,
     SpineCandidate,
     aboutness,
-    page_instead,
     parse_keyword,
     rank_candidates,
-    short_sections,
 )
+from reading.ranking.narrow_topics import one_of_kinds, page_instead, short_sections
 from research.domain import WebPage
 from research.index.section_lookup import SectionPlace, facts_of, find_sections, load_sections
 from research.index.sections import shorten_section
@@ -63,8 +62,12 @@ async def search_sections(
         SpineCandidate(place.head, shorten_section(section), key=place)
         for place, section in await load_sections(connection, chosen)
     ]
-    spines = rank_candidates(keyword, [*loaded, *_of_pages(keyword, pages, facts)], facts)
-    page = await _page_of_short(connection, spines)
+    found = (
+        replace(each, section=one_of_kinds(keyword, each.section, facts))
+        for each in (*loaded, *_of_pages(keyword, pages, facts))
+    )
+    spines = rank_candidates(keyword, found, facts)
+    page = await _page_of_short(connection, spines, keyword, facts)
     spines = [*spines[: MAX_SPINES - len(page)], *page]
     best = {id(each.key) for each in spines}
     return SectionHits(
@@ -75,7 +78,9 @@ async def search_sections(
     )
 
 
-async def _page_of_short(connection: Connection, spines: Sequence[SpineCandidate]) -> list[SpineCandidate]:
+async def _page_of_short(
+    connection: Connection, spines: Sequence[SpineCandidate], keyword: Keyword, facts: CollectionFacts
+) -> list[SpineCandidate]:
     """Load the page of the first short section, which may be the spine in its stead."""
     short = next(short_sections(spines), None)
     if short is None:
@@ -87,7 +92,7 @@ async def _page_of_short(connection: Connection, spines: Sequence[SpineCandidate
         assert isinstance(short.key, SectionPlace)
         found = await load_sections(connection, [short.key.page])
         key, page = found[0] if found else (short.key, None)
-    instead = None if page is None else page_instead(short, shorten_section(page))
+    instead = None if page is None else page_instead(short, shorten_section(page), keyword, facts)
     return [] if instead is None else [replace(instead, key=key)]
 
 
