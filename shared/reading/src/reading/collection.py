@@ -43,7 +43,11 @@ def product_words(
     """
     titles = [{*telling_stems(title)} for title in page_titles]
     counts = Counter(each for title in titles for each in title)
-    named = {each for each, count in counts.items() if count >= max(MIN_PRODUCT_TITLES, PRODUCT_SHARE * len(titles))}
+    named = {
+        each
+        for each, count in counts.items()
+        if count >= max(MIN_PRODUCT_TITLES, PRODUCT_SHARE * len(titles))
+    }
     if len(page_stems) <= MAX_SMALL:
         pages = Counter(each for stems in page_stems for each in {*stems})
         uses = Counter(each for stems in page_stems for each in stems)

@@ -142,10 +142,10 @@ def test_an_early_subsection_lends_its_first_paragraph() -> None:
     [
         (
             page(P(KILN), children=()),
-            "“Kiln (1.html)” has only 14 words that can be quoted, and an article needs 150",
+            "“Kiln” (1.html) has only 14 words, and an article needs 150",
         ),
-        (page(P("It is hot."), children=()), "has no paragraph that opens an article"),
-        (page(P(KILN), Gap("table"), P(REST), children=()), "has only 14 words"),
+        (page(*[P("It is hot.")] * 50, children=()), "has no paragraph that opens an article"),
+        (page(P(KILN), Gap("table"), *[P(REST)] * 9, children=()), "has only 14 words that can be quoted"),
     ],
 )
 def test_a_refusal_names_the_page_and_what_it_lacks(section: Section, says: str) -> None:
@@ -155,7 +155,7 @@ def test_a_refusal_names_the_page_and_what_it_lacks(section: Section, says: str)
 
 def test_words_that_only_occur_make_no_article() -> None:
     with pytest.raises(
-        InsufficientSourcesError, match=r"No page or section is about “pottery”.* “Kiln \(1.html\)”"
+        InsufficientSourcesError, match=r"No page or section is about “pottery”.* “Kiln” \(1.html\)"
     ):
         digest(source(page(P(KILN)), about=0.3), keyword="pottery")
 

@@ -214,6 +214,9 @@ def aboutness(
     """
     if not keyword.stems or keyword.is_generic or head.title.casefold() in facts.site_names:
         return 0.0
+    if use is not None and not use.fewest:
+        # A word that stands only above its page does not make it a page on that: "IPsec" in "Network Infrastructure".
+        head = replace(head, parent_titles=())
     best = _named(keyword.stems, head, facts)
     if best < _ABBREVIATED and (other := facts.other_form(keyword)):
         best = max(best, _ABBREVIATED * _named(telling_stems(other), head, facts))
@@ -318,8 +321,15 @@ def _named(wanted: Sequence[str], head: SectionHead, facts: CollectionFacts) -> 
     context = frozenset(each for text in above for each in telling_stems(text))
     members = [telling_stems(each) for each in _MEMBERS.split(title)]
     # One thing among those of a section, "Water and scale", is no more than a word of the page: "coffee scale".
-    is_aside = len(members) > 1 and head.kind is not SectionKind.PAGE and len({*wanted} - facts.product_words) == 1
-    best = _likeness(wanted, telling_stems(title), replace(facts, product_words=frozenset()) if is_aside else facts, context)
+    is_aside = (
+        len(members) > 1 and head.kind is not SectionKind.PAGE and len({*wanted} - facts.product_words) == 1
+    )
+    best = _likeness(
+        wanted,
+        telling_stems(title),
+        replace(facts, product_words=frozenset()) if is_aside else facts,
+        context,
+    )
     parts = [telling_stems(each) for each in _PARTS.split(title) if each.strip()]
     for at, part in enumerate(parts if len(parts) > 1 else ()):
         rest = {each for other in (*parts[:at], *parts[at + 1 :]) for each in other}

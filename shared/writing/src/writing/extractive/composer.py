@@ -130,7 +130,9 @@ def _name(source: ArticleSource) -> str:
 
 def _too_short(source: ArticleSource) -> str | None:
     words = source.section.words if source.section else 0
-    return f"has only {words} words, and an article needs {MIN_SHOWN_WORDS}" if words < MIN_SHOWN_WORDS else None
+    return (
+        f"has only {words} words, and an article needs {MIN_SHOWN_WORDS}" if words < MIN_SHOWN_WORDS else None
+    )
 
 
 class _SpineArticle:

@@ -64,7 +64,7 @@ _ELSEWHERE: Final = re.compile(
     r"(?:(?:few|two|three|several) )?(?:sub-?section|section|page|figure|chapter|diagram)s?\b"
     rf"|\b(?:as|when|what|that) (?:we|i|you)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|noted|used|did)\b"
     rf"|\b{_TOLD} (?:elsewhere|in (?:the )?(?:previous|next|preceding|following|earlier|last))\b"
-    r"|\bthe (?:section|chapter|page) (?:on|about|titled|called|named|entitled)\b"
+    r"|\b(?:the|our) (?:section|chapter|page|guide|article) (?:on|about|titled|called|named|entitled)\b"
     rf"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bthis {_PART}\b(?! (?:number|size|cache|table|fault|break|of))|\bother chapters\b"
     r"|\bin (?:chapters?|sections?) (?:of|on)\b|\blines? \d+\b|\bsidebar\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b"
     r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b",
