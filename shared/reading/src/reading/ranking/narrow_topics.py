@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, pairwise
 from typing import Final
 
 from documents.blocks import Block, Paragraph
@@ -142,6 +142,6 @@ def _stand_side_by_side(one: str, other: str, section: Section, between: Abstrac
     """Whether both stand side by side in the titles or texts of a section; a product's name may stand between them."""
     for _, each in section.walk():
         stems = [stem for stem in stems_of(f"{each.title} {each.text}") if stem not in between]
-        if (one, other) in zip(stems, stems[1:], strict=False):
+        if (one, other) in pairwise(stems):
             return True
     return False
