@@ -53,8 +53,8 @@ def product_words(
         uses = Counter(each for stems in page_stems for each in stems)
         least = max(MIN_PRODUCT_TITLES, TEXT_SHARE * len(page_stems))
         usual = {each for each, count in pages.items() if count >= least} - COMMON_STEMS
-        usual -= {each for title in titles if len(title) > 1 and title <= named | usual for each in title}
         most = max((uses[each] for each in named | usual), default=0)
+        usual -= {each for title in titles if len(title) > 1 and title <= named | usual for each in title}
         named |= {each for each in usual if uses[each] >= USES_SHARE * most}
     return frozenset(named)
 

@@ -84,6 +84,8 @@ def test_blocks_that_belong_together(blocks: list[Block], expected: list[str]) -
         (f"{HEAT} The table above lists cones. {LOAD}", HEAT),
         (f"{HEAT} Cones are listed in section 4.2. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"{HEAT} The cones of section 4.2 bend. {LOAD}", HEAT),
+        (f"{HEAT} Cones bend; our page on cones has the numbers. {LOAD}", HEAT),
+        (f"{HEAT} Let the ash run out below.", f"{HEAT} Let the ash run out below."),
         (f"{HEAT} As we saw, it cools. {LOAD}", HEAT),
         (f"{HEAT} {LOAD} However, the schedule in table 3 is slower.", HEAT),
         (f"{HEAT} See section 4. It cools slowly. {LOAD}", f"{HEAT} […] {LOAD}"),

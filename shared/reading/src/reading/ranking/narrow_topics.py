@@ -50,7 +50,7 @@ def page_instead(
     """
     narrower = _narrower(keyword, page, facts, short.section)
     section = passages_on(narrower, page, short.section) if narrower else page
-    if section.words < MIN_SHOWN_WORDS:
+    if section is short.section or section.words < MIN_SHOWN_WORDS:
         return None
     head = replace(short.head, kind=SectionKind.PAGE, title=page.title, titles_above=())
     return replace(short, head=head, section=section, about=min(PAGE_ABOUT, short.about))

@@ -55,7 +55,7 @@ _ABOVE: Final = re.compile(
     re.IGNORECASE,
 )
 _BELOW: Final = re.compile(
-    rf"\bbelow(?=[.,;:)]|$)|\bas below\b|\b{_NEAR} below\b|\bbelow {_NEAR}\b|\b{_TOLD} (?:below|later|next|here|further (?:on|down))\b"
+    rf"(?<!out )(?<!from )(?<!down )\bbelow(?=[.,;:)]|$)|\bas below\b|\b{_NEAR} below\b|\bbelow {_NEAR}\b|\b{_TOLD} (?:below|later|next|here|further (?:on|down))\b"
     r"|\bthe (?:next|following) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b",
     re.IGNORECASE,
 )

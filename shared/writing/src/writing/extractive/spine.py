@@ -291,7 +291,10 @@ class SpineReader:
     def _parts_of(self, section: Section) -> list[Part]:
         """Returns a sub-section's own part, with parts below it if it is short."""
         heading = self._heading | frozenset(stems_of(section.title))
-        units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=False))
+        units = self._connected(self._units.read(section, heading), heading, begins=False)
+        if units and not isinstance(units[0].blocks[0], Table):
+            # A table under its heading stays there: what follows speaks of it.
+            units = _opening_first(units)
         if units and units[0].behind_drop and not self._names(section, units[0]):
             return []
         own = Part(heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL), tuple(units))
