@@ -9,7 +9,6 @@ from chassis import Connection
 from documents.words import telling_stems
 from reading.collection import heads_of
 from reading.ranking.aboutness import (
-    MIN_ABOUT,
     MIN_CANDIDATE,
     CollectionFacts,
     Keyword,
@@ -30,17 +29,15 @@ MAX_HEADS: Final = 500
 """Sections of a web page that are compared."""
 MAX_SPINES: Final = 4
 """Sections that are offered to a writer, with all below them."""
-MAX_RELATED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class SectionHits:
-    """The sections about a keyword: those to make an article of, best first, and others that only a link leads to."""
+    """The sections about a keyword: those to make an article of, best first."""
 
     keyword: Keyword
     spines: Sequence[SpineCandidate] = ()
     """Their `key` is a `SectionPlace` or a `WebPage`."""
-    related: Sequence[SectionPlace] = ()
     nearest: tuple[float, SectionPlace] | None = None
     """The section of the index that is most about the keyword, and how much."""
 
@@ -69,11 +66,9 @@ async def search_sections(
     spines = rank_candidates(keyword, found, facts)
     page = await _page_of_short(connection, spines, keyword, facts)
     spines = [*spines[: MAX_SPINES - len(page)], *page]
-    best = {id(each.key) for each in spines}
     return SectionHits(
         keyword,
         spines,
-        [place for about, place in rated if about >= MIN_ABOUT and id(place) not in best][:MAX_RELATED],
         rated[0] if rated else None,
     )
 
