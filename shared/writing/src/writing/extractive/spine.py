@@ -33,7 +33,6 @@ MIN_ENTRY_WORDS: Final = 4
 MIN_LEAD_WORDS: Final = 15
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
-MIN_CLOSENESS: Final = 0.4
 MIN_CONTENTS: Final = 3
 MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
@@ -133,9 +132,6 @@ class SpineReader:
             for each in children
             if each not in entries_below(section) and not _SKIPPED.match(each.title.strip())
         ]
-        if (focus := self._focus(subsections)) is not None:
-            own, others = focus
-            return self._begun(own, others)
         if self._begins(introduction):
             return self._begun(introduction, subsections)
         if (later := self._later(introduction)) is not None:
@@ -150,23 +146,6 @@ class SpineReader:
             if (found := rung(subsections)) is not None:
                 return found
         raise NoSpineError("has no paragraph that opens an article")
-
-    def _focus(self, subsections: Sequence[Section]) -> tuple[list[Unit], list[Section]] | None:
-        """Returns the text of the sub-section that is the keyword, rather than its page, and the other sub-sections."""
-        closest = max(subsections, key=lambda each: self._closeness(each.title), default=None)
-        least = max(MIN_CLOSENESS, self._closeness(self._section.title))
-        if closest is None or self._about > SURELY_ABOUT or self._closeness(closest.title) <= least:
-            return None
-        heading = self._heading | frozenset(stems_of(closest.title))
-        units = _opening_first(self._connected(self._units.read(closest, heading), heading, begins=True))
-        if not self._begins(units):
-            return None
-        return units, [each for each in subsections if each is not closest]
-
-    def _closeness(self, title: str) -> float:
-        """Returns the share of common stems of the keyword and a title."""
-        wanted, stems = frozenset(self._keyword), frozenset(telling_stems(title))
-        return len(wanted & stems) / max(1, len(wanted | stems))
 
     def _begun(self, introduction: Sequence[Unit], subsections: Sequence[Section]) -> Spine:
         """Returns the article with this introduction."""
