@@ -79,6 +79,8 @@ def test_blocks_that_belong_together(blocks: list[Block], expected: list[str]) -
     [
         (f"{HEAT} See the manual for details.", HEAT),
         (f"See the manual for details. {HEAT}", HEAT),
+        (f"{HEAT} Look at the cones. {LOAD}", f"{HEAT} Look at the cones. {LOAD}"),
+        (f"{HEAT} Look at the cone documentation. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"{HEAT} For more information, ask a potter. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"This section describes kilns. {HEAT}", HEAT),
         (f"{HEAT} The table above lists cones. {LOAD}", HEAT),

@@ -61,7 +61,7 @@ _NO_OPENING: Final = re.compile(
 )
 LIGHT_STEMS: Final = frozenset(
     stems_of(
-        "using use introduction overview howto how to guide command commands function functions statement statements "
+        "using use making introduction overview howto how to guide command commands function functions statement statements "
         "module modules option options section file files support basics tutorial reference directive directives "
         "parameter variable setting settings feature features utility tool program daemon about manual basic"
     )
@@ -69,7 +69,7 @@ LIGHT_STEMS: Final = frozenset(
 """Words that say little of a subject; an index leaves them out of names."""
 # How people ask, around what they ask about.
 _ASKED: Final = re.compile(
-    r"^(?:how to (?:use )?|how (?:do|does) |using |best |guide to |introduction to |what (?:is|are) )(?:an? |the )?"
+    r"^(?:how to (?:use |make )?|how (?:do|does) |using |best |guide to |introduction to |what (?:is|are) )(?:an? |the )?"
     r"|(?<=\w) (?:tips|guide|explained|tutorial|basics)$|^how (?=.* works?$)|(?<=\w) works$| (?:vs\.?|versus) ",
     re.IGNORECASE,
 )

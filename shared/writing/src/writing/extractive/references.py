@@ -26,7 +26,9 @@ _NEAR: Final = (
 # A pure pointer, or talk of the page about itself: nothing is lost without it.
 _POINTER: Final = re.compile(
     r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?, )?(?:please )?"
-    r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
+    r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
+    # "Look at the grooves in the rubber" is a step.
+    rf"|^(?:please )?look at (?:\w+ ){{0,4}}(?:{_PART}|documentation|examples?|files?)s?\b"
     r"|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
     r"|^(?:more|further|additional|full|complete|detailed|some) (?:\w+ ){0,2}(?:information|details?|documentation|examples?|explanations?) "
     r"(?:on|about|for|can|is|are|of|and)\b"
