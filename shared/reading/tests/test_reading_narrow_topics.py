@@ -110,7 +110,7 @@ BRAKES = page(
 @pytest.mark.parametrize(
     ("keyword", "whole", "shown"),
     [
-        pytest.param("rim brakes", BRAKES, ["Brakes: rim and disc", "Which kind"], id="one kind of two"),
+        pytest.param("rim brakes", BRAKES, ["Brakes: rim and disc", "Rim brake pads"], id="one kind of two"),
         pytest.param("brakes", BRAKES, titles(BRAKES), id="all kinds"),
         pytest.param(
             "saddle height",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
-from itertools import islice, pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from documents.blocks import Block, Paragraph
@@ -23,6 +23,7 @@ LEAST_SHARE: Final = 1 / 3
 """The share of a paragraph's sentences from which it is about what they name."""
 OWN_SHARE: Final = 0.5
 """The least share of the section on the keyword among all that its page says about it: else too much is aside."""
+FIRST_CHARACTERS: Final = 200
 MAX_SECTIONS: Final = 200
 """Sections of a page that are looked through."""
 _SENTENCE: Final = re.compile(r"(?<=[.!?]) +(?=[^a-z])")
@@ -88,19 +89,29 @@ def _kinds(keyword: Keyword, section: Section, facts: CollectionFacts) -> frozen
 def passages_on(narrower: AbstractSet[str], page: Section, own: Section | None) -> Section:
     """Returns a page with nothing but what it says about these stems: its section on them, and other paragraphs.
 
-    If that section is the lesser part of it, the section alone.
+    What stands before that section and begins with them opens it: "Rim brakes squeeze …". If the section is the lesser part of
+    it all, the section alone.
     """
     introduction = _on(narrower, page.blocks)
     inside = {_key(each) for _, each in own.walk()} if own else set()
-    found = ((each, _on_or_named(narrower, each)) for each in _below(page) if _key(each) not in inside)
-    others = tuple(replace(each, blocks=blocks, children=()) for each, blocks in found if blocks)
+    sections = [*_below(page)]
+    found = ((each, _on_or_named(narrower, each)) for each in sections if _key(each) not in inside)
+    others = [replace(each, blocks=blocks, children=()) for each, blocks in found if blocks]
     if own is None:
-        return replace(page, blocks=introduction, children=others)
+        return replace(page, blocks=introduction, children=tuple(others))
+    before = {_key(each) for each in takewhile(lambda each: _key(each) != _key(own), sections)}
+    if not introduction and others and _key(others[0]) in before and _begins_with(narrower, others[0]):
+        introduction = others.pop(0).blocks
     if introduction:
         whole = replace(page, blocks=introduction, children=(own, *others))
     else:
         whole = replace(page, blocks=own.blocks, children=(*own.children, *others))
     return whole if own.words >= OWN_SHARE * whole.words else own
+
+
+def _begins_with(stems: AbstractSet[str], section: Section) -> bool:
+    """Whether a section begins with the subject: "Rim brakes squeeze …"."""
+    return stems <= {*telling_stems(section.text[:FIRST_CHARACTERS])[: len(stems) + 1]}
 
 
 def _telling(keyword: Keyword, facts: CollectionFacts) -> frozenset[str]:
