@@ -149,7 +149,7 @@ def test_an_early_subsection_lends_its_first_paragraph() -> None:
     [
         (
             page(P(KILN), children=()),
-            "“Kiln” (1.html) has only 14 words, and an article needs 150",
+            "“Kiln” (1.html) has only 14 words, and an article needs 120",
         ),
         (page(*[P("It is hot.")] * 50, children=()), "has no paragraph that opens an article"),
         (page(P(KILN), Gap("table"), *[P(REST)] * 9, children=()), "has only 14 words that can be quoted"),
@@ -271,7 +271,7 @@ def test_other_peoples_pages_are_quoted_briefly_and_from_several() -> None:
     found = [text for kind, text in rendered(article.body_markdown) if kind == "paragraph"]
     assert all(len(text.split()) <= 91 for text in found)
     assert all(text.split(" [")[0] in texts[at] for at, text in enumerate(found))
-    with pytest.raises(InsufficientSourcesError, match=r"needs 3 with 150 words.*--own HOST"):
+    with pytest.raises(InsufficientSourcesError, match=r"needs 3 with 120 words.*--own HOST"):
         digest(*closed[:2])
     with pytest.raises(InsufficientSourcesError, match=r"1 independent one"):
         digest(
