@@ -111,7 +111,9 @@ def passages_on(narrower: AbstractSet[str], page: Section, own: Section | None) 
 
 def _begins_with(stems: AbstractSet[str], section: Section) -> bool:
     """Whether a section begins with the subject: "Rim brakes squeeze …"."""
-    return stems <= {*telling_stems(section.text[:FIRST_CHARACTERS])[: len(stems) + 1]}
+    first = section.blocks[0]
+    is_told = isinstance(first, Paragraph) and not first.text.endswith(":")
+    return is_told and stems <= {*telling_stems(section.text[:FIRST_CHARACTERS])[: len(stems) + 1]}
 
 
 def _telling(keyword: Keyword, facts: CollectionFacts) -> frozenset[str]:
