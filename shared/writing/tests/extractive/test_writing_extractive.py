@@ -450,7 +450,6 @@ def test_the_introduction_of_its_own_page_does_not_follow_a_short_section() -> N
     pots = (
         P("A bisque firing hardens pots so far that they take glaze and can be handled."),
         P(POWER),
-        P(GAS),
     )
     section = Section("Loading for a bisque firing", 2, "bisque", pots)
     whole = page(P(KILN), P(WOOD), children=(section, *KINDS[:1]))
