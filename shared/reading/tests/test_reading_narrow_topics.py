@@ -92,6 +92,19 @@ def test_the_section_on_the_keyword_stands_first_and_paragraphs_bring_their_list
     assert found.children[0].blocks == (Paragraph("Hub gears need:"), steps)
 
 
+@pytest.mark.parametrize(
+    ("introduction", "opens"),
+    [
+        ("Hub gears and derailleurs are gears.", True),
+        ("Gears ease hills. Hub gears are another kind.", False),
+    ],
+)
+def test_an_introduction_opens_if_it_speaks_of_the_keyword_at_once(introduction: str, opens: bool) -> None:
+    found = instead("hub gears", page("Gears", introduction, section("Hub gears", HUB)), "Hub gears")
+    assert found is not None
+    assert (found.blocks == (Paragraph(introduction),)) is opens
+
+
 def test_a_section_that_is_the_lesser_part_of_what_its_page_says_stays_alone() -> None:
     aside = section("More", *["Hub gears and derailleurs are gears, and both need a chain. " * 8] * 3)
     whole = page("Gears", FILLER, section("Hub gears", "Hub gears sit inside the wheel."), aside)

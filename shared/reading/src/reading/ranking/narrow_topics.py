@@ -24,6 +24,7 @@ LEAST_SHARE: Final = 1 / 3
 OWN_SHARE: Final = 0.5
 """The least share of the section on the keyword among all that its page says about it: else too much is aside."""
 FIRST_CHARACTERS: Final = 200
+READ_CHARACTERS: Final = 2_000
 MAX_SECTIONS: Final = 200
 """Sections of a page that are looked through."""
 _SENTENCE: Final = re.compile(r"(?<=[.!?]) +(?=[^a-z])")
@@ -92,7 +93,8 @@ def passages_on(narrower: AbstractSet[str], page: Section, own: Section | None) 
     What stands before that section and begins with them opens it: "Rim brakes squeeze …". If the section is the lesser part of
     it all, the section alone.
     """
-    introduction = _on(narrower, page.blocks)
+    # Of an introduction to more, one that speaks of them at once.
+    introduction = _on(narrower, page.blocks) if _is_named_first(narrower, page) else ()
     inside = {_key(each) for _, each in own.walk()} if own else set()
     sections = [*_below(page)]
     found = ((each, _on_or_named(narrower, each)) for each in sections if _key(each) not in inside)
@@ -107,6 +109,10 @@ def passages_on(narrower: AbstractSet[str], page: Section, own: Section | None) 
     else:
         whole = replace(page, blocks=own.blocks, children=(*own.children, *others))
     return whole if own.words >= OWN_SHARE * whole.words else own
+
+
+def _is_named_first(stems: AbstractSet[str], section: Section) -> bool:
+    return stems <= {*stems_of(_SENTENCE.split(section.text[:READ_CHARACTERS])[0])}
 
 
 def _begins_with(stems: AbstractSet[str], section: Section) -> bool:
