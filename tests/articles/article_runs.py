@@ -1,8 +1,8 @@
 """Writes an article for each keyword as `python -m writing --sources FOLDER` does, from documents that are read once."""
 
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +13,8 @@ from tests.articles.raw_pages import read_page
 from writing.article import Article, ArticleSource
 from writing.extractive.writer import ExtractiveWriter
 from writing.folder_sources import DocumentIndex, read_documents
+from writing.quality.likeness import containment
+from writing.quality.measures import NEAR_DUPLICATE
 from writing.writer import InsufficientSourcesError
 
 OFF_TOPIC: Final = frozenset({"own words", "foreign"})
@@ -29,6 +31,8 @@ class ArticleRun:
     cpu_ms: float
     not_quoted: tuple[str, ...] = ()
     """Parts of the article that its pages do not have."""
+    same_as: str = ""
+    """The keyword whose article says the same; a brand would get that one only."""
 
     @property
     def is_off_topic(self) -> bool:
@@ -69,7 +73,24 @@ async def write_articles(name: str, folder: Path, keywords: Iterable[DrawnKeywor
     documents = await read_documents(folder, on_skipped=lambda path, why: skipped.append(f"{path}: {why}"))
     index, licensed, texts = DocumentIndex(documents), licence(folder), PageTexts(folder)
     runs = [await _write(drawn, index, licensed, texts) for drawn in keywords]
-    return DocumentationRun(name, tuple(runs), tuple(skipped))
+    return DocumentationRun(name, tuple(_with_repeats(runs)), tuple(skipped))
+
+
+def _with_repeats(runs: Iterable[ArticleRun]) -> Iterator[ArticleRun]:
+    """Yields the runs, marking articles that repeat an earlier one as the orchestrator finds them."""
+    earlier: list[tuple[str, Article]] = []
+    for run in runs:
+        if run.article is None:
+            yield run
+            continue
+        body = run.article.body_markdown
+        same_as = next(
+            (keyword for keyword, each in earlier if containment(each.body_markdown, body) >= NEAR_DUPLICATE),
+            "",
+        )
+        if not same_as:
+            earlier.append((run.drawn.keyword, run.article))
+        yield replace(run, same_as=same_as)
 
 
 class PageTexts:

@@ -11,6 +11,7 @@ _INSTALL: Final = _ROOT / "deploy/local/install-packages.sh"
 CORPORA: Final = {
     "coffee": _ROOT / "deploy/demo/corpus",
     "bicycles": Path(__file__).parent / "bicycles",
+    "nursery": Path(__file__).parent / "nursery",
 }
 """Short pages in prose; `keywords/NAME.tsv` has what a marketer would type."""
 

@@ -25,16 +25,24 @@ def write_report(measured: Sequence[DocumentationRun], out: Path) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         for stale in folder.glob("*.md"):
             stale.unlink()
-        for run in documentation.articles + documentation.off_topic_articles:
+        for run in _distinct(documentation.articles) + documentation.off_topic_articles:
             (folder / f"{slug(run.drawn.keyword)}.md").write_text(page_for_readers(run))
     blank = [
         {"documentation": each.name, "keyword": run.drawn.keyword, "signable": None, "reason": ""}
         for each in measured
-        # In any order, so that the first ten are a sample.
-        for run in random.Random(SEED).sample(each.articles, len(each.articles))
+        for run in _shuffled(_distinct(each.articles))
     ]
     (out / "verdicts.json").write_text(_json({"round": "", "date": "", "reader": "", "verdicts": blank}))
     return text
+
+
+def _distinct(runs: Sequence[ArticleRun]) -> list[ArticleRun]:
+    return [run for run in runs if not run.same_as]
+
+
+def _shuffled(runs: Sequence[ArticleRun]) -> list[ArticleRun]:
+    """Puts them in any order, so that the first ten are a sample."""
+    return random.Random(SEED).sample(runs, len(runs))
 
 
 def page_for_readers(run: ArticleRun) -> str:
@@ -118,7 +126,12 @@ def _details(documentation: DocumentationRun) -> Iterator[str]:
 def _outcome(run: ArticleRun) -> str:
     if run.article is None:
         return f"refused: {_cell(run.refusal)}"
-    return f"“{_cell(run.article.title)}”, {run.article.word_count} words, {len(run.sources)} sources"
+    repeats = (
+        f"; says the same as “{_cell(run.same_as)}”, which a brand would get alone" if run.same_as else ""
+    )
+    return (
+        f"“{_cell(run.article.title)}”, {run.article.word_count} words, {len(run.sources)} sources{repeats}"
+    )
 
 
 def _fraction(runs: Sequence[ArticleRun]) -> str:

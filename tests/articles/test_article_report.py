@@ -37,5 +37,15 @@ async def test_a_run_is_reported_with_its_articles_refusals_and_an_empty_form(tm
     assert problems_in(form), "nobody has filled it in"
 
 
+async def test_an_article_that_says_the_same_is_for_no_reader(tmp_path: Path) -> None:
+    keywords = [DrawnKeyword(each, "marketer", 384) for each in ("moka pot", "how to use a moka pot")]
+    run = await write_articles("coffee", CORPORA["coffee"], keywords)
+    assert [each.same_as for each in run.runs] == ["", "moka pot"]
+    assert "says the same as “moka pot”" in write_report([run], tmp_path)
+    assert [each.name for each in (tmp_path / "articles/coffee").iterdir()] == ["moka-pot.md"]
+    form = json.loads((tmp_path / "verdicts.json").read_text())
+    assert [each["keyword"] for each in form["verdicts"]] == ["moka pot"]
+
+
 def test_files_are_named_after_keywords() -> None:
     assert [slug(each) for each in ("“buzhash” chunker", "ans", "+")] == ["buzhash-chunker", "ans", "keyword"]

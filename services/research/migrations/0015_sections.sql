@@ -84,8 +84,6 @@ comment on column works.work is 'reading.works.StatedWork; null while the file h
 alter table indexing add column extraction integer not null default 0;
 comment on column indexing.extraction is 'as of documents: the one by which all of the corpus had been read';
 
-alter table research add column see_also json not null default '[]';
-comment on column research.see_also is '[{title, url}], other sections about the keyword';
 alter table sources add column work text;
 comment on column sources.work is 'the handbook, site or book that it is part of, as the operator states it';
 alter table sources add column section json;

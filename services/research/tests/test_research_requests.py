@@ -27,7 +27,6 @@ from reading.ranking.sources import (
     Findings,
     InsufficientSources,
     RankedPassage,
-    RelatedSection,
     ResearchResult,
     ResearchSource,
 )
@@ -55,7 +54,6 @@ SOURCES = tuple(
     )
     for n in (1, 2, 3)
 )
-SEE_ALSO = (RelatedSection("Coffee: Cold brew", "https://example.org/#cold"),)
 CONTEXT = Context(queue="research-commands", attempt=1, log=structlog.get_logger())
 
 
@@ -349,7 +347,7 @@ async def api(research_database: Database) -> AsyncIterator[httpx.AsyncClient]:
 
 @pytest.fixture
 async def research_id(research_database: Database) -> UUID:
-    envelope = await sent(research_database, Answers(ResearchResult(SOURCES, see_also=SEE_ALSO)), request())
+    envelope = await sent(research_database, Answers(ResearchResult(SOURCES)), request())
     return UUID(envelope["payload"]["research_id"])
 
 
@@ -363,7 +361,6 @@ async def test_research_can_be_read_by_id(api: httpx.AsyncClient, research_id: U
         "cold brew",
         "answers",
     )
-    assert body["see_also"] == [{"title": "Coffee: Cold brew", "url": "https://example.org/#cold"}]
     assert [source["n"] for source in body["sources"]] == [1, 2, 3]
     assert body["sources"][0] == {
         "n": 1,

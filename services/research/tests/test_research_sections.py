@@ -79,16 +79,17 @@ def found(hits: SectionHits) -> list[tuple[str, str, float]]:
     ]
 
 
+ON_DISKS = Section("Installation", 2, "installation", prose(200, "installing arrays on disks"))
 DISKS = {
     "disks.html": document(
         page("Disks", section("Partitions", section("Resizing", level=3)), section("Encrypting a disk")),
         toc=(TocLink("Arrays", "raid.html"),),
     ),
     "raid.html": document(
-        page("Arrays", section("Creating an array", names=("mdadm --create",)), section("Installation")),
+        page("Arrays", section("Creating an array", names=("mdadm --create",)), ON_DISKS),
     ),
     "tape.html": document(page("Tapes", section("Installation"), section("Robots", words=60))),
-    "copy/raid.html": document(page("Arrays", section("Creating an array"), section("Installation"))),
+    "copy/raid.html": document(page("Arrays", section("Creating an array"), ON_DISKS)),
     "index.html": document(
         page("Index", words=20), index_terms=(IndexTerm("LUKS", "disks.html#encrypting-a-disk"),)
     ),
@@ -105,6 +106,8 @@ DISKS = {
         ("disk encryption", [("disks.html", "Encrypting a disk"), ("disks.html", "Disks")]),
         # Of copies, one; its parent page is known from a table of contents.
         ("Installation of arrays on disks", [("raid.html", "Installation"), ("raid.html", "Arrays")]),
+        # A title above that the section's own text never mentions.
+        ("Robots of arrays", []),
         ("holidays in Spain", []),
         # A word of the text that no title has.
         ("machine", []),

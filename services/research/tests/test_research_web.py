@@ -109,7 +109,7 @@ async def test_only_pages_of_ones_own_and_free_ones_may_be_printed_by_the_paragr
 
 async def test_one_page_of_ones_own_is_enough_if_it_is_about_the_keyword(world: World) -> None:
     steps = "".join(
-        f"<p>Step {n} of it takes cold water, coarse coffee and a good hour.</p>" for n in range(20)
+        f"<p>Step {n} of it takes cold water, coarse coffee and a good hour.</p>" for n in range(15)
     )
     content = f"<title>Recipes</title><h1>Recipes</h1><h2 id=cold>Cold brew</h2>{steps}"
     world.write("http://www.own.example/a", content.encode())

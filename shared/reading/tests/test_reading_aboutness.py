@@ -59,6 +59,34 @@ def test_titles_above_hold_the_rest_of_the_keyword() -> None:
     assert about("KDE desktops", "KDE", SectionKind.SECTION, "Printers") == 0.0
 
 
+@pytest.mark.parametrize(("text", "value"), [("KDE is a desktop.", 0.88), ("KDE is a program.", 0.0)])
+def test_a_word_of_the_pages_above_has_to_occur(text: str, value: float) -> None:
+    keyword, head = (
+        parse_keyword("KDE desktop"),
+        SectionHead("KDE", SectionKind.PAGE, parent_titles=("Desktops",)),
+    )
+    assert aboutness(keyword, head, FACTS) == 0.88
+    use = keyword_use(keyword, Section("KDE", 0, blocks=(Paragraph(text),)))
+    assert aboutness(keyword, head, FACTS, use) == value
+
+
+@pytest.mark.parametrize(
+    ("keyword", "title", "kind", "value"),
+    [
+        ("theft", "Locks and theft", SectionKind.PAGE, 0.85),
+        ("locks", "Chains, locks and theft", SectionKind.SECTION, 0.5 + 0.4 / 3),
+        ("postfix theft", "Locks and theft", SectionKind.PAGE, 0.85 * 0.92),
+        # One thing among those of a section is a word of its page, perhaps in another sense.
+        ("postfix scale", "Water and scale", SectionKind.SECTION, 0.0),
+        # Two words besides the product's are enough to be part of a title.
+        ("postfix frame size", "Choosing a frame size", SectionKind.PAGE, 0.5 + 0.4 * 2 / 3),
+        ("postfix frames", "Choosing a frame size", SectionKind.PAGE, 0.0),
+    ],
+)
+def test_members_of_a_title(keyword: str, title: str, kind: SectionKind, value: float) -> None:
+    assert about(keyword, title, kind) == pytest.approx(value, abs=1e-4)
+
+
 def test_most_of_the_keyword_in_the_title_and_the_rest_often_in_the_text() -> None:
     keyword, head = (
         parse_keyword("how to store coffee beans"),

@@ -22,9 +22,12 @@ def test_the_words_of_many_titles_name_the_product() -> None:
     titles = [f"Postfix {each}" for each in ("TLS", "SASL", "queues", "tables", "filters")] + ["About"] * 3
     assert product_words(titles) == {"postfix"}
     assert product_words(titles[:4]) == frozenset()
-    texts = [{"bik", "light", "the"}, {"bik", "lock"}, {"bik"}, {"bik", "tyr"}, {"bik"}]
+    texts = [(*each.split(), *["bik"] * 4, "sometim") for each in ("light", "lock", "the", "tyr", "pump")]
     assert product_words(titles[:4], texts) == {"bik"}
     assert product_words(titles[:4], texts * 20) == frozenset()
+    # Without it this page would have no name.
+    assert product_words(["Choosing a bike", "Bikes"], texts) == {"bik"}
+    assert product_words(["Bike choices", "Tyres"], [(*each, "choic") for each in texts]) == frozenset()
 
 
 def test_the_headings_of_many_pages_name_the_site() -> None:

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from documents.blocks import ItemList, ListItem, Paragraph
 from reading.document import ExtractedDocument
 from reading.extraction import extract
 from reading.formats import UnreadableFileError
@@ -214,6 +215,19 @@ def test_markdown_with_front_matter() -> None:
         (None, FIRST),
         ("Heat", f"•\t{SECOND}\n•\tLet it rest a moment before you pour it."),
     ]
+
+
+def test_lines_that_stand_alone_in_a_text_are_headings_and_lists_stay_lists() -> None:
+    text = f"Brewing\n\n{FIRST}\n\nHow hot?\n\n{SECOND}\n\nSteps:\n\n1. Grind the\n   beans.\n2. Pour.\n\n12 Mill Lane\n"
+    page = extract("a.txt", text.encode()).sections
+    assert page is not None
+    assert (page.title, page.blocks) == ("Brewing", (Paragraph(FIRST),))
+    (hot,) = page.children
+    steps = ItemList((ListItem((Paragraph("Grind the beans."),)), ListItem((Paragraph("Pour."),))), True)
+    assert (hot.title, hot.blocks) == (
+        "How hot?",
+        (Paragraph(SECOND), Paragraph("Steps:"), steps, Paragraph("12 Mill Lane")),
+    )
 
 
 @pytest.mark.parametrize("name", ["secret-plan.txt", "secret-plan.md", "secret-plan.html"])

@@ -20,6 +20,11 @@ PROSE = "Grind the beans to a medium size before you brew, and weigh them with a
         ),
         ("<title>Grinding | The Daily Grind</title>", "<h1>Grinding</h1>", "Grinding"),
         ("<title>The Daily Grind: Brewing: Grinding</title>", "<h1>Grinding</h1>", "Grinding"),
+        (
+            "<title>Grinding: by hand | Brewing tips</title>",
+            "<h1>Grinding: by hand</h1>",
+            "Grinding: by hand",
+        ),
         ("<title>Grinding - Brewing documentation</title>", "", "Grinding"),
         (
             "<title>Grinding - Brewing 3.11.2 documentation</title>",

@@ -89,7 +89,7 @@ def test_a_page_with_too_little_is_named(tmp_path: Path) -> None:
     (tmp_path / "kiln.md").write_text(f"# Kiln\n\n{kilns.DEFINITION}\n")
     few = command("--sources", tmp_path, "kiln")
     assert few.returncode == 1
-    assert "“Kiln (kiln.md)” has only 43 words that can be quoted, and an article needs 150" in few.stderr
+    assert "“Kiln” (kiln.md) has only 43 words, and an article needs 120" in few.stderr
 
 
 @pytest.mark.parametrize("keyword", ["", "the of and", "!?"])

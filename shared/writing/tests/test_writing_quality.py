@@ -74,7 +74,7 @@ def test_the_title_of_a_quoted_page_may_have_the_keyword_alone() -> None:
     article = body("The grounds steep in cold water. [1]")
     assert measured(article)["opening"].problem is not None
     assert measured(article, bounds=QUOTED)["opening"].problem is None
-    assert measured(article, bounds=QUOTED)["words"].least == 150
+    assert measured(article, bounds=QUOTED)["words"].least == 120
 
 
 SAME = "Grounds of one size give an even extraction in every cup that is brewed."

@@ -81,7 +81,7 @@ async def test_a_draft_below_a_bound_is_kept_and_not_announced_however_often_it_
 
     assert await end(orchestrator_database, workflow, again, context) == content
     assert content is not None
-    assert content.held_for == ("7 words, of at least 150",)
+    assert content.held_for == ("7 words, of at least 120",)
     assert await sent_by(orchestrator_database) == [
         (
             "content.refused",

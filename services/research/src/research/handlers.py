@@ -233,7 +233,6 @@ class Handlers:
                     sources=findings.sources,
                     cached=timedelta(0) if findings.is_preliminary else CACHE_PERIOD,
                     left_out=findings.left_out,
-                    see_also=findings.see_also,
                 )
 
 

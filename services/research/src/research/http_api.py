@@ -58,13 +58,6 @@ class SectionView(View):
     children: list["SectionView"]
 
 
-class RelatedView(View):
-    """Another section about the keyword."""
-
-    title: str
-    url: str | None
-
-
 class SourceView(View):
     n: int
     title: str
@@ -100,8 +93,6 @@ class ResearchView(View):
     expires_at: datetime
     left_out: str
     """Web searches that were skipped for want of budget; empty if none was."""
-    see_also: list[RelatedView] = Field(default_factory=list)
-    """Other sections about the keyword, up to ten."""
     sources: list[SourceView]
 
 

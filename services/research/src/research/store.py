@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from chassis import Connection
 from documents.json_form import encode_section
-from reading.ranking.sources import RelatedSection, ResearchSource, normalise_keyword
+from reading.ranking.sources import ResearchSource, normalise_keyword
 from research.domain import CACHE_PERIOD
 
 ResearchId = NewType("ResearchId", UUID)
@@ -42,12 +42,11 @@ class StoredResearch:
     """A stored result. What it found is JSON in the shape of the API, which nothing here looks into."""
 
     facts: ResearchFacts
-    see_also: str
     sources: str
 
     def as_json(self) -> bytes:
         """Return the answer of the API."""
-        found = f',"see_also":{self.see_also},"sources":{self.sources}}}'
+        found = f',"sources":{self.sources}}}'
         return _FACTS.dump_json(self.facts)[:-1] + found.encode()
 
 
@@ -81,7 +80,6 @@ class NewResearch:
     sources: Sequence[ResearchSource]
     cached: timedelta = CACHE_PERIOD
     left_out: str = ""
-    see_also: Sequence[RelatedSection] = ()
 
 
 async def fresh_researches(
@@ -169,13 +167,11 @@ async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId,
         """
         with new as (
             insert into research
-                (research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, expires_at, left_out, see_also)
-            select research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, now() + cached, left_out,
-                   see_also
+                (research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, expires_at, left_out)
+            select research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, now() + cached, left_out
             from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                        $8::interval[], $9::text[], $23::json[])
-                     as found (research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, cached, left_out,
-                               see_also)
+                        $8::interval[], $9::text[])
+                     as found (research_id, brand_slug, keyword, cache_key, provider, looked_in, priority, cached, left_out)
         )
         insert into sources
             (research_id, n, title, url, path, licence, published_on, author, passages, quotable, work, section, about,
@@ -183,7 +179,7 @@ async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId,
         select research_id, n, title, url, path, licence, published_on, author, passages::jsonb, quotable, work, section,
                about, titles_above
         from unnest($10::uuid[], $11::integer[], $12::text[], $13::text[], $14::text[], $15::text[], $16::date[],
-                    $17::text[], $18::text[], $19::boolean[], $20::text[], $21::json[], $22::real[], $24::json[])
+                    $17::text[], $18::text[], $19::boolean[], $20::text[], $21::json[], $22::real[], $23::json[])
                  as found (research_id, n, title, url, path, licence, published_on, author, passages, quotable, work,
                            section, about, titles_above)
         """,
@@ -209,10 +205,6 @@ async def _insert(connection: Connection, researches: Sequence[tuple[ResearchId,
         [source.work for *_, source in sources],
         [_section(source) for *_, source in sources],
         [source.about for *_, source in sources],
-        [
-            json.dumps([{"title": related.title, "url": related.url} for related in each.see_also])
-            for _, each in researches
-        ],
         [json.dumps(source.titles_above) for *_, source in sources],
     )
 
@@ -243,7 +235,7 @@ async def get_researches(
     """Load the existing ones, unordered; `brands` limits them to these brands, None to all."""
     rows = await connection.fetch(
         """
-        select *, see_also::text as see_also,
+        select *,
                (select json_agg(json_build_object(
                     'n', n, 'title', title, 'url', url, 'path', path, 'licence', licence, 'published_on', published_on,
                     'author', author, 'quotable', quotable, 'work', work, 'about', about, 'titles_above', titles_above,
@@ -266,7 +258,6 @@ async def get_researches(
                 expires_at=row["expires_at"],
                 left_out=row["left_out"],
             ),
-            see_also=row["see_also"],
             sources=row["sources"] or "[]",
         )
         for row in rows

@@ -17,6 +17,8 @@ PRODUCT_SHARE: Final = 0.12
 """The share of page titles from which a word names the product."""
 TEXT_SHARE: Final = 0.85
 """The share of pages on which a word of their texts names the product."""
+USES_SHARE: Final = 1 / 3
+"""The least uses of such a word, as a share of those of the most used one."""
 MAX_SMALL: Final = 60
 """In larger collections, the words of most texts are those of any manual."""
 MIN_PRODUCT_TITLES: Final = 5
@@ -34,17 +36,26 @@ _LONGEST_SPELLED: Final = 160
 def product_words(
     page_titles: Collection[str], page_stems: Collection[Collection[str]] = ()
 ) -> frozenset[str]:
-    """Returns the stems that at least five and 12% of the page titles have, or 85% of the pages' texts.
+    """Returns the stems that at least five and 12% of the page titles have, or 85% of the pages' texts and often.
 
-    `page_stems` are the stems of each page's text. A shop for bicycles writes "Lights" above its page on bicycle lights.
+    `page_stems` are all stems of each page's text. A shop for bicycles writes "Lights" above its page on bicycle lights;
+    but where a page would have no name without such a word, as "Coffee grind size", it tells that page from the others.
     """
-    counts = Counter(each for title in page_titles for each in {*telling_stems(title)})
-    least = max(MIN_PRODUCT_TITLES, PRODUCT_SHARE * len(page_titles))
-    in_texts = Counter(each for stems in page_stems for each in {*stems})
-    least_texts = max(MIN_PRODUCT_TITLES, TEXT_SHARE * len(page_stems))
-    named = {each for each, count in counts.items() if count >= least}
+    titles = [{*telling_stems(title)} for title in page_titles]
+    counts = Counter(each for title in titles for each in title)
+    named = {
+        each
+        for each, count in counts.items()
+        if count >= max(MIN_PRODUCT_TITLES, PRODUCT_SHARE * len(titles))
+    }
     if len(page_stems) <= MAX_SMALL:
-        named |= {each for each, count in in_texts.items() if count >= least_texts} - COMMON_STEMS
+        pages = Counter(each for stems in page_stems for each in {*stems})
+        uses = Counter(each for stems in page_stems for each in stems)
+        least = max(MIN_PRODUCT_TITLES, TEXT_SHARE * len(page_stems))
+        usual = {each for each, count in pages.items() if count >= least} - COMMON_STEMS
+        most = max((uses[each] for each in named | usual), default=0)
+        usual -= {each for title in titles if len(title) > 1 and title <= named | usual for each in title}
+        named |= {each for each in usual if uses[each] >= USES_SHARE * most}
     return frozenset(named)
 
 

@@ -11,12 +11,13 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import PurePosixPath
 from types import ModuleType
+from typing import Final
 
 from lxml import etree
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
-from documents.blocks import Block, Paragraph
+from documents.blocks import Block, ItemList, ListItem, Paragraph
 from reading import asciidoc, restructured_text
 from reading.cleaning import flags_of, one_line, remove_invisible
 from reading.document import DocumentPassage, ExtractedDocument
@@ -43,6 +44,9 @@ from reading.section_builder import Heading, sections_of_flat
 # Places in a text file that can only be one markup; a single one may be chance.
 SIGNS_OF_MARKUP = 2
 MAX_TITLE = 200
+# Words of a heading in plain text.
+_HEADING_WORDS = 8
+_LISTED: Final = re.compile(r"\s{0,8}(?:[-*•]|(\d{1,3})[.)]) +(?=\S)")
 # Length of the opening words that replace a missing title.
 OPENING_CHARACTERS = 80
 # A longer "paragraph" is data or a page without markup; the full-text parser cannot handle it.
@@ -257,9 +261,40 @@ def _parse(text: str) -> etree._Element:
 
 
 def _read_text(text: str) -> Iterator[Heading | Block]:
-    """Split plain text into paragraphs at blank lines; a first paragraph of one short line is the title."""
-    paragraphs = [one_line(paragraph) for paragraph in re.split(r"\n\s*\n", text) if paragraph.strip()]
-    if paragraphs and len(paragraphs[0]) <= MAX_TITLE // 2 and not ends_sentence(paragraphs[0]):
-        yield Heading(paragraphs.pop(0))
-    for paragraph in paragraphs:
-        yield Paragraph(paragraph, (), flags_of(paragraph))
+    """Split plain text into paragraphs and lists at blank lines.
+
+    A first paragraph of one short line is the title; later ones are headings if a sentence or list follows.
+    """
+    pieces = [piece.strip() for piece in re.split(r"\n\s*\n", text) if piece.strip()]
+    if pieces and len(title := one_line(pieces[0])) <= MAX_TITLE // 2 and not ends_sentence(title):
+        del pieces[0]
+        yield Heading(title)
+    for at, piece in enumerate(pieces):
+        paragraph = one_line(piece)
+        flags = flags_of(paragraph)
+        if _LISTED.match(piece) and not flags:
+            yield _read_list(piece)
+        elif not flags and _is_heading(piece, pieces[at + 1] if at + 1 < len(pieces) else ""):
+            yield Heading(paragraph, 2)
+        else:
+            yield Paragraph(paragraph, (), flags)
+
+
+def _is_heading(line: str, behind: str) -> bool:
+    """Whether a line that stands alone is the heading of what is behind it."""
+    is_short = "\n" not in line and len(line) <= MAX_TITLE // 2 and len(line.split()) <= _HEADING_WORDS
+    is_title = line[:1].isupper() and not line.endswith((".", "!", ":", ",", ";"))
+    is_followed = _LISTED.match(behind) is not None or (
+        len(behind) > len(line) and ends_sentence(one_line(behind))
+    )
+    return is_short and is_title and is_followed
+
+
+def _read_list(piece: str) -> ItemList:
+    first = _LISTED.match(piece)
+    number = first[1] if first else None
+    items = [one_line(item) for item in re.split(r"\n(?=\s{0,8}(?:[-*•]|\d{1,3}[.)]) )", piece)]
+    told = (_LISTED.sub("", item, count=1) for item in items)
+    return ItemList(
+        tuple(ListItem((Paragraph(item),)) for item in told if item), number is not None, int(number or 1)
+    )

@@ -268,10 +268,15 @@ def strip_section_number(title: str) -> str:
 def _page_title(title: str, headings: list[str], site: str) -> str | None:
     """Return the page's title without the name of its site."""
     parts = [part for part in _SEPARATOR.split(title) if part]
+    starts = [title[: match.start()] for match in _SEPARATOR.finditer(title)]
     for heading in headings:
         # Some sites repeat their own name in a first-level heading above the page's title.
         is_site = len(parts) > 1 and (_plain(heading) == _plain(site) or _SITE.fullmatch(heading))
-        if heading and not is_site and any(_plain(heading) == _plain(part) for part in (title, *parts)):
+        if (
+            heading
+            and not is_site
+            and any(_plain(heading) == _plain(part) for part in (title, *parts, *starts))
+        ):
             return strip_section_number(heading)
     while len(parts) > 1 and (_plain(parts[-1]) == _plain(site) or _SITE.fullmatch(parts[-1])):
         title = title[: title.rindex(parts.pop())].rstrip(" |·•»«–—:-")  # noqa: RUF001 - as above

@@ -34,11 +34,10 @@ from reading.ranking.aboutness import (
     SpineCandidate,
     aboutness,
     describe_absence,
-    page_instead,
     parse_keyword,
     rank_candidates,
-    short_sections,
 )
+from reading.ranking.narrow_topics import one_of_kinds, page_instead, short_sections
 from writing.article import ArticleSource
 from writing.writer import InsufficientSourcesError
 
@@ -91,7 +90,7 @@ class DocumentIndex:
         terms = index_terms_of(term for each in documents.values() for term in each.index_terms)
         self._facts = CollectionFacts(
             product_words=product_words(
-                [page.title for page in self._pages.values()], [*self._stems_by_page.values()]
+                [page.title for page in self._pages.values()], self._stems_by_page.values()
             ),
             site_names=site_names([each.title for _, each in page.walk()] for page in self._pages.values()),
             abbreviations=abbreviations_of(
@@ -129,7 +128,9 @@ class DocumentIndex:
             wanted,
             [
                 SpineCandidate(
-                    self._sections[at].head, self._sections[at].section, key=self._sections[at].path
+                    self._sections[at].head,
+                    one_of_kinds(wanted, self._sections[at].section, self._facts),
+                    key=self._sections[at].path,
                 )
                 for _, at in rated
             ],
@@ -141,13 +142,14 @@ class DocumentIndex:
         numbers_of: dict[str, int] = {}
         return tuple(
             self._source(numbers_of.setdefault(str(each.key), len(numbers_of) + 1), each, licence)
-            for each in (*found, *self._pages_of_short(found))
+            for each in (*found, *self._pages_of_short(wanted, found))
         )
 
-    def _pages_of_short(self, found: Sequence[SpineCandidate]) -> Iterator[SpineCandidate]:
+    def _pages_of_short(self, keyword: Keyword, found: Sequence[SpineCandidate]) -> Iterator[SpineCandidate]:
         """Yields the page of a section that is named like the keyword and may be too short for an article of its own."""
         for each in short_sections(found):
-            if (instead := page_instead(each, self._pages[str(each.key)])) is not None:
+            page = self._pages[str(each.key)]
+            if (instead := page_instead(each, page, keyword, self._facts)) is not None:
                 yield instead
                 return
 
@@ -157,16 +159,16 @@ class DocumentIndex:
         return stems - self._facts.product_words or stems
 
     @cached_property
-    def _stems_by_page(self) -> Mapping[str, frozenset[str]]:
+    def _stems_by_page(self) -> Mapping[str, tuple[str, ...]]:
         return {
-            path: frozenset(stems_of(" ".join(each.text for _, each in page.walk())))
+            path: stems_of(" ".join(each.text for _, each in page.walk()))
             for path, page in self._pages.items()
         }
 
     def _mentions(self, keyword: Keyword) -> list[tuple[str, str]]:
         """Returns (title, path) of the pages with most of the keyword's words; none if no word occurs."""
         wanted = frozenset(keyword.stems)
-        counts = ((len(wanted & stems), path) for path, stems in self._stems_by_page.items())
+        counts = ((len(wanted.intersection(stems)), path) for path, stems in self._stems_by_page.items())
         most = sorted((-count, path) for count, path in counts if count)
         return [(self._pages[path].title, path) for _, path in most[:3]]
 

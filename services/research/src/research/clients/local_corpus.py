@@ -25,7 +25,6 @@ from reading.ranking.sources import (
     Findings,
     InsufficientSources,
     NearestSection,
-    RelatedSection,
     ResearchResult,
     ResearchSource,
 )
@@ -183,7 +182,6 @@ class LocalCorpus:
             found = replace(
                 found,
                 sources=tuple(self._with_rights(each, stated) for each in found.sources),
-                see_also=tuple(map(self._related, sections.related)),
             )
         if now.complete and not unread:
             return found
@@ -296,10 +294,6 @@ class LocalCorpus:
         about, found = rated
         quotable = self._rights_in(found).quotable
         return NearestSection(found.head.title, found.path, found.words, about, quotable)
-
-    def _related(self, place: SectionPlace) -> RelatedSection:
-        titles = [*place.head.titles_above[:1], place.head.title]
-        return RelatedSection(": ".join(titles), _with_anchor(self._rights_in(place).url, place.anchor))
 
     async def _await_first_reading(self) -> IndexProgress:
         """Wait up to `patience_seconds` for the first reading; return the progress at once if that is over.

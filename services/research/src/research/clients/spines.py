@@ -9,18 +9,16 @@ from chassis import Connection
 from documents.words import telling_stems
 from reading.collection import heads_of
 from reading.ranking.aboutness import (
-    MIN_ABOUT,
     MIN_CANDIDATE,
     CollectionFacts,
     Keyword,
     SectionHead,
     SpineCandidate,
     aboutness,
-    page_instead,
     parse_keyword,
     rank_candidates,
-    short_sections,
 )
+from reading.ranking.narrow_topics import one_of_kinds, page_instead, short_sections
 from research.domain import WebPage
 from research.index.section_lookup import SectionPlace, facts_of, find_sections, load_sections
 from research.index.sections import shorten_section
@@ -31,17 +29,15 @@ MAX_HEADS: Final = 500
 """Sections of a web page that are compared."""
 MAX_SPINES: Final = 4
 """Sections that are offered to a writer, with all below them."""
-MAX_RELATED: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class SectionHits:
-    """The sections about a keyword: those to make an article of, best first, and others that only a link leads to."""
+    """The sections about a keyword: those to make an article of, best first."""
 
     keyword: Keyword
     spines: Sequence[SpineCandidate] = ()
     """Their `key` is a `SectionPlace` or a `WebPage`."""
-    related: Sequence[SectionPlace] = ()
     nearest: tuple[float, SectionPlace] | None = None
     """The section of the index that is most about the keyword, and how much."""
 
@@ -63,19 +59,23 @@ async def search_sections(
         SpineCandidate(place.head, shorten_section(section), key=place)
         for place, section in await load_sections(connection, chosen)
     ]
-    spines = rank_candidates(keyword, [*loaded, *_of_pages(keyword, pages, facts)], facts)
-    page = await _page_of_short(connection, spines)
+    found = (
+        replace(each, section=one_of_kinds(keyword, each.section, facts))
+        for each in (*loaded, *_of_pages(keyword, pages, facts))
+    )
+    spines = rank_candidates(keyword, found, facts)
+    page = await _page_of_short(connection, spines, keyword, facts)
     spines = [*spines[: MAX_SPINES - len(page)], *page]
-    best = {id(each.key) for each in spines}
     return SectionHits(
         keyword,
         spines,
-        [place for about, place in rated if about >= MIN_ABOUT and id(place) not in best][:MAX_RELATED],
         rated[0] if rated else None,
     )
 
 
-async def _page_of_short(connection: Connection, spines: Sequence[SpineCandidate]) -> list[SpineCandidate]:
+async def _page_of_short(
+    connection: Connection, spines: Sequence[SpineCandidate], keyword: Keyword, facts: CollectionFacts
+) -> list[SpineCandidate]:
     """Load the page of the first short section, which may be the spine in its stead."""
     short = next(short_sections(spines), None)
     if short is None:
@@ -87,7 +87,7 @@ async def _page_of_short(connection: Connection, spines: Sequence[SpineCandidate
         assert isinstance(short.key, SectionPlace)
         found = await load_sections(connection, [short.key.page])
         key, page = found[0] if found else (short.key, None)
-    instead = None if page is None else page_instead(short, shorten_section(page))
+    instead = None if page is None else page_instead(short, shorten_section(page), keyword, facts)
     return [] if instead is None else [replace(instead, key=key)]
 
 

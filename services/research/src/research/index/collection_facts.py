@@ -65,7 +65,7 @@ async def update_collection_facts(database: Database, corpus: str) -> None:
         await _save_index_terms(tx.connection, corpus, await asyncio.to_thread(_with_stems, terms))
 
 
-async def _stems_of_small(database: Database, corpus: str, pages: int) -> list[frozenset[str]]:
+async def _stems_of_small(database: Database, corpus: str, pages: int) -> list[tuple[str, ...]]:
     """Return the stems of each page's text if the corpus is small; of a large one its titles tell enough."""
     if pages > collection.MAX_SMALL:
         return []
@@ -75,7 +75,7 @@ async def _stems_of_small(database: Database, corpus: str, pages: int) -> list[f
             " where corpus = $1 and text_hash is not null group by document_id",
             corpus,
         )
-    return await asyncio.to_thread(lambda: [frozenset(stems_of(row["text"])) for row in rows])
+    return await asyncio.to_thread(lambda: [stems_of(row["text"]) for row in rows])
 
 
 def _batches(

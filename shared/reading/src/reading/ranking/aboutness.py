@@ -13,7 +13,6 @@ from typing import Final
 
 from documents.blocks import Paragraph
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, TERM_LEVEL, Section
-from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import (
     COMMON_STEMS,
     COMMON_WORDS,
@@ -34,12 +33,6 @@ MAX_LOADED: Final = 30
 """Candidates whose text is worth reading: those with most aboutness."""
 MAX_CANDIDATES: Final = 6
 """Spines to try, best first."""
-NAMED_ABOUT: Final = 0.7
-"""The least aboutness of a section whose page may be the spine in its stead."""
-PAGE_ABOUT: Final = 0.8
-"""The most aboutness of a page for one of its sections."""
-SHORT_WORDS: Final = 2 * MIN_SHOWN_WORDS
-"""A section with fewer words may be too short for an article of its own."""
 _ABBREVIATED: Final = 0.97
 _INDEXED: Final = 0.82
 _MOSTLY: Final = 0.7
@@ -48,12 +41,15 @@ _OFTEN: Final = 3
 _ENTRY_DISCOUNT: Final = 0.95
 _LEAST_OF_ENTRIES: Final = 0.90
 _PART_DISCOUNT: Final = 0.93
+_MEMBER_DISCOUNT: Final = 0.85
 _MIN_SCORE: Final = 0.45
 _SURELY_ABOUT: Final = 0.8
 _READ: Final = 30_000
 _FIRST: Final = 4
 _OPENING_WORDS: Final = 12
 _PARTS: Final = re.compile(r":\s|\s[–—-]{1,2}\s|[()\[\]]")  # noqa: RUF001 - dashes of titles
+_MEMBERS: Final = re.compile(r",? (?:and|or) |, ", re.IGNORECASE)
+"""Between the members of a title that names several things: "Locks and theft"."""
 _ASIDE: Final = re.compile(
     r"\b(?:what[’']?s new|release notes?|change ?log|changes (?:in|to|since)|news|history|licen[cs]e|copyright|copying|"  # noqa: RUF001
     r"credits|acknowledge?ments?|to-?do|roadmap)\b",
@@ -65,7 +61,7 @@ _NO_OPENING: Final = re.compile(
 )
 LIGHT_STEMS: Final = frozenset(
     stems_of(
-        "using use introduction overview howto how to guide command commands function functions statement statements "
+        "using use making introduction overview howto how to guide command commands function functions statement statements "
         "module modules option options section file files support basics tutorial reference directive directives "
         "parameter variable setting settings feature features utility tool program daemon about manual basic"
     )
@@ -73,7 +69,7 @@ LIGHT_STEMS: Final = frozenset(
 """Words that say little of a subject; an index leaves them out of names."""
 # How people ask, around what they ask about.
 _ASKED: Final = re.compile(
-    r"^(?:how to (?:use )?|how (?:do|does) |using |best |guide to |introduction to |what (?:is|are) )(?:an? |the )?"
+    r"^(?:how to (?:use |make )?|how (?:do|does) |using |best |guide to |introduction to |what (?:is|are) )(?:an? |the )?"
     r"|(?<=\w) (?:tips|guide|explained|tutorial|basics)$|^how (?=.* works?$)|(?<=\w) works$| (?:vs\.?|versus) ",
     re.IGNORECASE,
 )
@@ -218,6 +214,9 @@ def aboutness(
     """
     if not keyword.stems or keyword.is_generic or head.title.casefold() in facts.site_names:
         return 0.0
+    if use is not None and not use.fewest:
+        # A word that stands only above its page does not make it a page on that: "IPsec" in "Network Infrastructure".
+        head = replace(head, parent_titles=())
     best = _named(keyword.stems, head, facts)
     if best < _ABBREVIATED and (other := facts.other_form(keyword)):
         best = max(best, _ABBREVIATED * _named(telling_stems(other), head, facts))
@@ -262,28 +261,6 @@ def rank_candidates(
             ranked.append(replace(each, about=about, score=score))
     ranked.sort(key=lambda each: -each.score)
     return ranked[:MAX_CANDIDATES]
-
-
-def short_sections(found: Iterable[SpineCandidate]) -> Iterator[SpineCandidate]:
-    """Yields the sections that are named like the keyword and may be too short for an article of their own."""
-    return (
-        each
-        for each in found
-        if each.about >= NAMED_ABOUT
-        and each.head.kind is not SectionKind.PAGE
-        and each.section.words < SHORT_WORDS
-    )
-
-
-def page_instead(short: SpineCandidate, page: Section) -> SpineCandidate | None:
-    """Returns the page of a short section as a candidate in its stead; None if it is no longer itself.
-
-    The article then begins with the section, if it is there: "Hub gears" on a page on gears.
-    """
-    if page.words < MIN_SHOWN_WORDS:
-        return None
-    head = replace(short.head, kind=SectionKind.PAGE, title=page.title, titles_above=())
-    return replace(short, head=head, section=page, about=min(PAGE_ABOUT, short.about))
 
 
 def describe_absence(keyword: Keyword, mentions: Sequence[tuple[str, str]], looked_in: str) -> str:
@@ -342,13 +319,25 @@ def _named(wanted: Sequence[str], head: SectionHead, facts: CollectionFacts) -> 
     title = bare_title(head.title)
     above = (*head.titles_above, *head.parent_titles)
     context = frozenset(each for text in above for each in telling_stems(text))
-    best = _likeness(wanted, telling_stems(title), facts, context)
+    members = [telling_stems(each) for each in _MEMBERS.split(title)]
+    # One thing among those of a section, "Water and scale", is no more than a word of the page: "coffee scale".
+    is_aside = (
+        len(members) > 1 and head.kind is not SectionKind.PAGE and len({*wanted} - facts.product_words) == 1
+    )
+    best = _likeness(
+        wanted,
+        telling_stems(title),
+        replace(facts, product_words=frozenset()) if is_aside else facts,
+        context,
+    )
     parts = [telling_stems(each) for each in _PARTS.split(title) if each.strip()]
     for at, part in enumerate(parts if len(parts) > 1 else ()):
         rest = {each for other in (*parts[:at], *parts[at + 1 :]) for each in other}
         # "Postfix manual - postkick" is the page of postkick.
         discount = 1.0 if rest <= LIGHT_STEMS | facts.product_words else _PART_DISCOUNT
         best = max(best, discount * _likeness(wanted, part, facts))
+    for member in members if len(members) > 1 and not is_aside else ():
+        best = max(best, _MEMBER_DISCOUNT * _likeness(wanted, member, facts, context))
     return best
 
 
@@ -373,9 +362,11 @@ def _likeness(
     plain_title = [each for each in title if each not in LIGHT_STEMS | facts.product_words]
     if sorted(plain) == sorted(plain_title):
         return 0.92 if plain == plain_title else 0.90
-    if keyword <= other:
-        share = len(wanted) / max(len(wanted), len(title))
-        return (0.5 if find_run(wanted, title) is not None else 0.4) + 0.4 * share
+    # Two words or more besides the product's, as one is too little: "Bike frame size" is "Choosing a frame size".
+    sought = plain if len(plain) > 1 else wanted
+    if frozenset(sought) <= other:
+        share = len(sought) / max(len(sought), len(title))
+        return (0.5 if find_run(sought, title) is not None else 0.4) + 0.4 * share
     other = frozenset(plain_title)
     if other and other <= keyword and keyword - other <= context | facts.product_words:
         return 0.88 if 2 * len(other) >= len(keyword) else 0.70
@@ -384,10 +375,12 @@ def _likeness(
 
 def _names_most(keyword: Keyword, head: SectionHead, facts: CollectionFacts) -> bool:
     """Whether the title is more than half of the keyword, and nothing else: "Storing coffee" for storing coffee beans."""
-    light = LIGHT_STEMS | facts.product_words
-    title = frozenset(each for each in telling_stems(bare_title(head.title)) if each not in light)
-    wanted = frozenset(keyword.stems) - facts.product_words
-    return head.kind not in _ENTRIES and title <= wanted and 2 * len(title) > len(wanted)
+    title = frozenset(telling_stems(bare_title(head.title))) - LIGHT_STEMS
+    wanted = frozenset(keyword.stems)
+    return head.kind not in _ENTRIES and any(
+        title - product <= wanted - product and 2 * len(title - product) > len(wanted - product)
+        for product in (frozenset[str](), facts.product_words)
+    )
 
 
 def _is_indexed(keyword: Keyword, head: SectionHead, use: KeywordUse | None) -> bool:

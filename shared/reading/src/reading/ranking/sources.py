@@ -69,15 +69,6 @@ class NearestSection:
 
 
 @dataclass(frozen=True, slots=True)
-class RelatedSection:
-    """Another section about the keyword, to which readers may be sent."""
-
-    title: str
-    """With the page's title before it: "Disks: Partitions"."""
-    url: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class ResearchResult:
     """Sources for a keyword. `is_preliminary`: unread documents may hold better ones, so the cache does not keep it."""
 
@@ -85,7 +76,6 @@ class ResearchResult:
     is_preliminary: bool = False
     left_out: str = ""
     """The searches that were skipped, and why; empty if none was."""
-    see_also: tuple[RelatedSection, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

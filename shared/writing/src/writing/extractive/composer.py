@@ -81,7 +81,7 @@ def compose(
         try:
             return _SpineArticle(keyword, stems, source, ranked, language, today).write()
         except NoSpineError as error:
-            refusals.append(f"“{_name(source)}” {error}")
+            refusals.append(f"{_name(source)} {_too_short(source) or error}")
     if any(not each.quotable for each in sources):
         needed = sources_needed(quotable=False, min_sources=min_sources)
         return quote_sources(
@@ -112,7 +112,7 @@ def _refusal(keyword: str, sources: Sequence[ArticleSource], refusals: Sequence[
             f"The page on “{keyword}” gives no article: {refusals[0]}. Write more on it there, add a page on it to what"
             " research reads, or choose another keyword."
         )
-    titles = ", ".join(dict.fromkeys(f"“{_name(each)}”" for each in sources[:3]))
+    titles = ", ".join(dict.fromkeys(_name(each) for each in sources[:3]))
     return (
         f"No page or section is about “{keyword}”"
         + (f"; its words only occur in {titles}" if titles else "")
@@ -122,8 +122,17 @@ def _refusal(keyword: str, sources: Sequence[ArticleSource], refusals: Sequence[
 
 def _name(source: ArticleSource) -> str:
     title = source.section.title if source.section else source.title
+    page = next(iter(source.titles_above), title)
     place = source.path or source.url
-    return f"{title} ({place})" if place else title
+    on_page = f" on the page “{page}”" if page != title else ""
+    return f"“{title}”{on_page}" + (f" ({place})" if place else "")
+
+
+def _too_short(source: ArticleSource) -> str | None:
+    words = source.section.words if source.section else 0
+    return (
+        f"has only {words} words, and an article needs {MIN_SHOWN_WORDS}" if words < MIN_SHOWN_WORDS else None
+    )
 
 
 class _SpineArticle:

@@ -28,7 +28,9 @@ _NEAR: Final = (
 # A pure pointer, or talk of the page about itself: nothing is lost without it.
 _POINTER: Final = re.compile(
     r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?,? )?(?:please )?"
-    r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
+    r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
+    # "Look at the grooves in the rubber" is a step.
+    rf"|^(?:please )?look at (?:\w+ ){{0,4}}(?:{_PART}|documentation|examples?|files?)s?\b"
     r"|^more (?:on|about)\b|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
     r"|^(?:more|further|additional|full|complete|detailed|some) (?:\w+ ){0,2}(?:information|details?|documentation|examples?|explanations?) "
     r"(?:on|about|for|can|is|are|of|and)\b"
@@ -72,7 +74,7 @@ _ABOVE: Final = re.compile(
     re.IGNORECASE,
 )
 _BELOW: Final = re.compile(
-    rf"\bbelow(?=[.,;:)]|$)|\bas below\b|\b{_NEAR} below\b|\bbelow {_NEAR}\b|\b{_TOLD} (?:below|later|next|here|further (?:on|down))\b"
+    rf"(?<!out )(?<!from )(?<!down )\bbelow(?=[.,;:)]|$)|\bas below\b|\b{_NEAR} below\b|\bbelow {_NEAR}\b|\b{_TOLD} (?:below|later|next|here|further (?:on|down))\b"
     r"|\bthe (?:next|following) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b",
     re.IGNORECASE,
 )
@@ -87,7 +89,7 @@ _NEIGHBOUR: Final = re.compile(
 )
 _ELSEWHERE: Final = re.compile(
     r"\bthe (?:previous|preceding|next|following|earlier|above) (?:(?:few|two|three|several) )?(?:figure|chapter|diagram)s?\b"
-    r"|\bthe (?:section|chapter|page) (?:on|about|titled|called|named|entitled)\b|\bother chapters\b"
+    r"|\b(?:the|our) (?:section|chapter|page|guide|article) (?:on|about|titled|called|named|entitled)\b|\bother chapters\b"
     rf"|\bthis {_WORK}\b(?! (?:number|size|cache|table|fault|break|of))|\bin (?:chapters?|sections?) (?:of|on)\b|\bsee (?:the )?sidebar\b"
     r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b",
     re.IGNORECASE,

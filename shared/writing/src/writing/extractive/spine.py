@@ -41,7 +41,6 @@ MIN_ENTRY_WORDS: Final = 4
 MIN_LEAD_WORDS: Final = 15
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
-MIN_CLOSENESS: Final = 0.4
 MIN_CONTENTS: Final = 3
 MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
@@ -134,9 +133,6 @@ class SpineReader:
             if introduction and references.is_pointer(introduction[0].first):
                 del introduction[0]
             return self._begun([explanation, *introduction], subsections, term=term)
-        if (focus := self._focus(subsections)) is not None:
-            closest, own, others = focus
-            return self._begun(own, others, source=closest)
         if (found := self._beginning(introduction)) is not None:
             return self._begun(found, subsections)
         is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
@@ -149,23 +145,6 @@ class SpineReader:
         if (later := self._later(introduction)) is not None:
             return self._begun(later, subsections)
         raise NoSpineError("has no paragraph that opens an article")
-
-    def _focus(self, subsections: Sequence[Section]) -> tuple[Section, list[Unit], list[Section]] | None:
-        """Returns the sub-section that is the keyword, rather than its page, with its text, and the other sub-sections."""
-        closest = max(subsections, key=lambda each: self._closeness(each.title), default=None)
-        least = max(MIN_CLOSENESS, self._closeness(self._section.title))
-        if closest is None or self._about > SURELY_ABOUT or self._closeness(closest.title) <= least:
-            return None
-        heading = self._heading | frozenset(stems_of(closest.title))
-        units = _opening_first(self._connected(self._units.read(closest, heading), heading, begins=True))
-        if not self._begins(units):
-            return None
-        return closest, units, [each for each in subsections if each is not closest]
-
-    def _closeness(self, title: str) -> float:
-        """Returns the share of common stems of the keyword and a title."""
-        wanted, stems = frozenset(self._keyword), frozenset(telling_stems(title))
-        return len(wanted & stems) / max(1, len(wanted | stems))
 
     def _begun(
         self,
@@ -351,7 +330,10 @@ class SpineReader:
     ) -> list[Part]:
         """Returns the part of a section, and those of the sections below it."""
         heading = self._heading | above | frozenset(stems_of(section.title))
-        units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=False))
+        units = self._connected(self._units.read(section, heading), heading, begins=False)
+        if units and not isinstance(units[0].blocks[0], Table):
+            # A table under its heading stays there: what follows speaks of it.
+            units = _opening_first(units)
         if units and units[0].behind_drop and not self._names(section, units[0]):
             return []
         below = [

@@ -14,7 +14,8 @@ _LONGEST: Final = 1000
 
 # These are about a day near the one on which they were written, whichever that was.
 _NEAR_ITS_DAY = re.compile(
-    r"\b(?:next|last|this|coming|past) (?:week|month|year|spring|summer|autumn|fall|winter|quarter|decade)\b"
+    # "Leaves fill the bulb for next year" is true of every year.
+    r"\b(?:(?<!for )next|last|this|coming|past) (?:week|month|year|spring|summer|autumn|fall|winter|quarter|decade)\b"
     r"|\b(?:yesterday|tomorrow|tonight)\b"
     r"|\b(?:upcoming|forthcoming|soon-to-be|as of (?:now|today|this)|at (?:the )?time of (?:this )?writing|at the moment of writing)\b"
     r"|\b(?:will|is|are) (?:soon )?(?:(?:be |to be |going to be |expected to be |scheduled to be |due to be |planned to be )"
