@@ -54,7 +54,7 @@ _ServiceT = TypeVar("_ServiceT", bound=Service)
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a command prints."""
+    """The output of a command."""
 
     answer: Any
     """With `--json`, to standard output."""

@@ -197,6 +197,7 @@ def _stay(stack: LocalStack, console: Console) -> None:
     died = _DeathWatcher(stack, console)
     try:
         while True:
+            signals.check()
             died.report()
             time.sleep(_WATCH_SECONDS)
     except signals.Interrupted:

@@ -29,7 +29,13 @@ class Listing:
     """Text of a cell → its colour."""
 
     def of(
-        self, answer: Any, items: Sequence[Any] | None = None, *, more: bool = True, nothing: str = ""
+        self,
+        answer: Any,
+        items: Sequence[Any] | None = None,
+        *,
+        more: bool = True,
+        nothing: str = "",
+        brand: str | None = None,
     ) -> Result:
         """Returns the result of a command that lists the items of an answer.
 
@@ -38,10 +44,12 @@ class Listing:
             items: what the table shows, if it is not `answer["items"]`.
             more: whether the command takes the cursor of the next page as `--after`.
             nothing: replaces the text for an empty list.
+            brand: the brand asked for, which may be a wrong one; None: all brands were.
         """
         shown = answer["items"] if items is None else items
         if not shown:
-            return Result(answer, note=nothing or self.nothing)
+            asked = f"only brand '{brand}' was looked at; brandctl brands list shows all" if brand else None
+            return Result(answer, note=[*filter(None, [nothing or self.nothing, asked])])
         following = answer.get("next") if more and items is None else None
         rows = [[_cell(each, column) for column in self.columns.values()] for each in shown]
         return Result(

@@ -1,4 +1,4 @@
-"""Runs the whole system on one machine, and keeps its data: each run goes on where the last one stopped."""
+"""Runs the whole system on one machine, and keeps its data: each run continues where the last one stopped."""
 
 import os
 import signal
@@ -65,6 +65,7 @@ def run(options: RunOptions, console: Console) -> None:
                 supervisor = ServiceSupervisor(stack, options.settings)
                 try:
                     while True:
+                        signals.check()
                         supervisor.check(time.monotonic())
                         time.sleep(_CHECK_SECONDS)
                 except signals.Interrupted:
@@ -95,7 +96,7 @@ def take_settings(path: Path) -> Mapping[str, str]:
 
 
 def _own_variables(folder: LocalFolder, settings: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """What the containers' settings mean to single services."""
+    """The containers' settings, by service."""
     # Of the file alone: a shell that has read the addresses of an earlier run has these variables too.
     public = {
         service: {"PUBLIC_URL": settings[variable]}

@@ -21,7 +21,7 @@ _SETTINGS = Path(".env")
 
 
 def run_system(folder: _Folder = _FOLDER, settings: _Settings = _SETTINGS) -> None:
-    """Runs everything on this machine without containers, and goes on with the data of the last run.
+    """Runs everything on this machine without containers, and continues with the data of the last run.
 
     Starts a private RabbitMQ and a private PostgreSQL (or uses RABBITMQ_URL and POSTGRES_URL) and the services, and
     starts again what ends unexpectedly. Ctrl-C or `brandctl stop` ends everything that it started.
@@ -46,7 +46,7 @@ def back_up(
     folder: _Folder = _FOLDER,
     settings: _Settings = _SETTINGS,
 ) -> None:
-    """Copies what the local run keeps, while it runs or not; its services stand still meanwhile.
+    """Copies what the local run keeps, while it runs or not; its services are stopped meanwhile.
 
     GATEWAY_KEYS, which open the keys of providers, are not in it.
     """
@@ -94,7 +94,7 @@ def restore(
         ),
     ] = False,
 ) -> None:
-    """Brings back what `backup` has copied, where there are no data yet; `run` goes on with it.
+    """Brings back what `backup` has copied, where there are no data yet; `run` continues with it.
 
     GATEWAY_KEYS must be those of the backup.
     """

@@ -64,7 +64,7 @@ def parse_id(text: str) -> UUID:
 
 
 def parse_reference(text: str) -> str:
-    """As `parse_id`, but any name passes unchanged: only a text that begins with … is the ending of an id.
+    """As `parse_id`, but any name passes unchanged: only a text that starts with … is the ending of an id.
 
     Raises:
         typer.BadParameter: no list has shown an id that ends so, or several have.

@@ -17,6 +17,10 @@ class Interrupted(BaseException):
         self.exit_code = 128 + number
 
 
+class _LastSignal:
+    number: int | None = None
+
+
 @contextmanager
 def raised() -> Iterator[None]:
     """Within the block, the first such signal raises `Interrupted`; further ones are ignored, so that clean-up finishes."""
@@ -26,12 +30,19 @@ def raised() -> Iterator[None]:
         for number in _ASKING_TO_STOP
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN
     ]
+    _LastSignal.number = None
     before = {number: signal.signal(number, _raise) for number in wanted}
     try:
         yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def check() -> None:
+    """Raises `Interrupted` again if a signal has come: Python drops what is raised while an object is finalised."""
+    if _LastSignal.number is not None:
+        raise Interrupted(_LastSignal.number)
 
 
 def ignore() -> None:
@@ -42,4 +53,5 @@ def ignore() -> None:
 
 def _raise(number: int, _frame: FrameType | None) -> NoReturn:
     ignore()
+    _LastSignal.number = number
     raise Interrupted(number)

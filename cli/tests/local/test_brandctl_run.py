@@ -41,8 +41,14 @@ class Run:
 
     def command(self, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            self._line(*arguments), cwd=ROOT, env=self._environment() | variables, capture_output=True, text=True, check=False
-        )  # fmt: skip
+            self._line(*arguments),
+            cwd=ROOT,
+            env=self._environment() | variables,
+            capture_output=True,
+            text=True,
+            timeout=WITHIN_SECONDS,
+            check=False,
+        )
 
     def _line(self, name: object, *arguments: object) -> list[str]:
         line = [sys.executable, "-m", "brandctl", name, "--folder", self.local, *arguments]

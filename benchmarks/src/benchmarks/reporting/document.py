@@ -1,6 +1,6 @@
 """Renders the marked blocks of docs/performance.md from docs/measurements.json.
 
-A block begins with `<!-- measured: NAME -->` and ends with `<!-- /measured -->`; a full run with `--docs` replaces its
+A block starts with `<!-- measured: NAME -->` and ends with `<!-- /measured -->`; a full run with `--docs` replaces its
 content. The text between blocks is written by hand.
 """
 

@@ -68,7 +68,7 @@ def read(lines: Iterable[str]) -> Stacks:
 
 
 def read_by_service(lines: Iterable[str]) -> dict[str, Stacks]:
-    """Parses lines that begin with the service."""
+    """Parses lines that start with the service."""
     of_service: dict[str, list[str]] = {}
     for line in lines:
         service, _, stack = line.partition(";")

@@ -365,7 +365,7 @@ def repeat(
 
 
 def _one_file(posts: str, articles: str, brand: str) -> str:
-    """One calendar of two: what stands in the second is put behind what stands in the first."""
+    """One calendar of two: what is in the second is put behind what is in the first."""
     ends = "END:VCALENDAR\r\n"
     begin = articles.find("BEGIN:VEVENT")
     events = "" if begin < 0 else articles[begin:].removesuffix(ends)

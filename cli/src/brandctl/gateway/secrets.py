@@ -1,4 +1,4 @@
-"""Secrets for the gateway, which never stand in arguments."""
+"""Secrets for the gateway, which never are in arguments."""
 
 import sys
 from pathlib import Path

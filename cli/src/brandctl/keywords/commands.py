@@ -68,7 +68,9 @@ def list_keywords(
         state: Only this state, such as completed or failed. [default: in any state]
     """
     query: dict[str, Any] = {"q": search, "state": state}
-    return _KEYWORDS.of(orchestrator.search_for_keywords(brand=brand, after=after, limit=limit, **query))
+    return _KEYWORDS.of(
+        orchestrator.search_for_keywords(brand=brand, after=after, limit=limit, **query), brand=brand
+    )
 
 
 @app.command()

@@ -42,8 +42,8 @@ def tell(
 
     Args:
         keyword: an item of `GET /v1/keywords`.
-        workflow: the answer about its workflow; empty if there is none.
-        content: its article; empty if there is none.
+        workflow: the answer about its workflow, or empty.
+        content: its article, or empty.
         decisions: people's decisions about its article.
         letters: its dead letters.
 

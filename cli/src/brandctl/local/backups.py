@@ -42,7 +42,7 @@ def make_backup(stack: LocalStack, backup: Path, settings: Path) -> None:
     """Copies everything into a new folder that only its owner may read.
 
     Args:
-        stack: with PostgreSQL running; broker and services stand still, so that no message is between two of them.
+        stack: with PostgreSQL running; broker and services are stopped, so that no message is between two of them.
         backup: must not exist yet.
         settings: `.env`; may be missing.
 

@@ -225,7 +225,7 @@ def _works_in(pid: int, folder: Path) -> bool:
 def limit_log(log: Path, *, most: int, kept: int) -> None:
     """Moves the content of a log of more than `most` bytes to `<log>.1`, and what was there to `.2` and so on, up to `kept`.
 
-    The writer goes on in the same file. A line that it writes in this moment may be lost.
+    The writer continues in the same file. A line that it writes in this moment may be lost.
     """
     if not log.exists() or log.stat().st_size <= most:
         return

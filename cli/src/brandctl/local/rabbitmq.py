@@ -118,7 +118,7 @@ def launch(
 ) -> RabbitNode:
     """Creates a node in `folder` and starts it without waiting for it.
 
-    With a `password`, `folder` may be there from an earlier run, whose node then goes on, also after a crash; no process
+    With a `password`, `folder` may be there from an earlier run, whose node then continues, also after a crash; no process
     may use it. Without one, it must not exist yet.
 
     The server's own start script is run, not Debian's wrapper of it: that one insists on the user `rabbitmq` and on

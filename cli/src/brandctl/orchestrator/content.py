@@ -62,7 +62,9 @@ def list_articles(
     Options:
         search: Only articles with all of these words, or beginnings of words, in title or keyword. [default: all]
     """
-    return _ARTICLES.of(orchestrator.search_for_articles(brand=brand, q=search, after=after, limit=limit))
+    return _ARTICLES.of(
+        orchestrator.search_for_articles(brand=brand, q=search, after=after, limit=limit), brand=brand
+    )
 
 
 @app.command()

@@ -81,7 +81,7 @@ def list_cycles(
         limit: At most so many.
     """
     found = read_up_to(limit, orchestrator.list_cycles, brand=brand, state=state, after=after)
-    listed = _CYCLES.of(found)
+    listed = _CYCLES.of(found, brand=brand)
     return replace(listed, remark=_what_waits(found["items"]))
 
 

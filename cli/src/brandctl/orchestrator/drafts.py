@@ -83,7 +83,9 @@ def list_drafts(
     Options:
         state: Only this state. [default: all that need a decision or a rewrite]
     """
-    return _DRAFTS.of(orchestrator.list_drafts(brand=brand, state=state, after=after, limit=limit))
+    return _DRAFTS.of(
+        orchestrator.list_drafts(brand=brand, state=state, after=after, limit=limit), brand=brand
+    )
 
 
 @app.command()

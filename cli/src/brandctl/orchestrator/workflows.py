@@ -66,7 +66,7 @@ def list_workflows(
         state: Only this state. [default: all]
     """
     found = orchestrator.list_workflows(brand=brand, state=state, after=after, limit=limit)
-    return _WORKFLOWS.of(found, nothing=f"none is {state}" if state else "")
+    return _WORKFLOWS.of(found, nothing=f"none is {state}" if state else "", brand=brand)
 
 
 @app.command()

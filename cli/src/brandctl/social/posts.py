@@ -87,7 +87,7 @@ def list_posts(
     Options:
         state: Only this state. [default: those that wait, have a time, are sent or in doubt]
     """
-    return _POSTS.of(social.list_posts(brand=brand, state=state, after=after, limit=limit))
+    return _POSTS.of(social.list_posts(brand=brand, state=state, after=after, limit=limit), brand=brand)
 
 
 @app.command()

@@ -41,7 +41,7 @@ class DeletedArticleError(RefusalError):
 async def find_deleted(
     connection: Connection, content_id: UUID, brands: Collection[str] | None = None
 ) -> DeletedArticle | None:
-    """The record of a deleted article, of one of these `brands` if they are named; None if there is none."""
+    """The record of a deleted article, of one of these `brands` if they are named, or None."""
     row = await connection.fetchrow(
         f"select {_COLUMNS} from deleted_articles"  # noqa: S608  (names of columns)
         " where content_id = $1 and ($2::text[] is null or brand_slug = any ($2))",

@@ -128,6 +128,8 @@ def test_a_review_from_the_list_to_the_approval(drafts: Any, draft: UUID, tmp_pa
     assert json.loads(approved.out)["state"] == "approved"
     nothing = drafts("list")
     assert (nothing.code, nothing.out, nothing.err) == (0, "", "nothing waits\n")
+    mistyped = drafts("list", "--brand", "acmee")
+    assert "nothing waits\nonly brand 'acmee' was looked at; brandctl brands list shows all" in mistyped.err
 
 
 @pytest.mark.parametrize(

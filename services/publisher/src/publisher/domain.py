@@ -102,7 +102,7 @@ class QuotationNote:
 def quotation_note(sources: Collection["CitedSource"], label: str | None) -> QuotationNote | None:
     """The note of an article with these sources, from what is known of them; None if it does not quote all of them.
 
-    What persons did stands in the label alone.
+    What persons did is in the label alone.
     """
     if not sources or not all(source.quoted for source in sources):
         return None

@@ -1,6 +1,6 @@
 """Composes posts and drafts from a story: a sentence that makes readers look, at most a few more, and the link. Pure.
 
-A post has whole sentences only. Those of a source stand in quotation marks, with its name.
+A post has whole sentences only. Those of a source are in quotation marks, with its name.
 """
 
 from collections.abc import Iterable, Iterator

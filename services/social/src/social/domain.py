@@ -162,7 +162,7 @@ def story_of(command: SocialCreate) -> Story:
 
 
 def _capitalised(title: str) -> str:
-    """A title that begins with a word in lower case, such as a keyword as it was typed, begins a post with a capital."""
+    """A title that starts with a word in lower case, such as a keyword as it was typed, begins a post with a capital."""
     return title[:1].upper() + title[1:] if title.partition(" ")[0].islower() else title
 
 

@@ -20,7 +20,7 @@ _NO_CONTENT: Final = 204
 
 
 class Address(NamedTuple):
-    """Where a service is, and the key for it: an API key, which begins with `be_`, or else a service key."""
+    """Where a service is, and the key for it: an API key, which starts with `be_`, or else a service key."""
 
     url: str
     key: str

@@ -189,7 +189,7 @@ class _Operation:
         return f", {fields!r}" if fields else ""
 
     def _resolved(self, schema: Mapping[str, Any]) -> str:
-        """A type in a signature, where models stand in the module `answers`, and enumerations beside the class."""
+        """A type in a signature, where models are in the module `answers`, and enumerations beside the class."""
 
         def prefixed(found: re.Match[str]) -> str:
             name = found[1]

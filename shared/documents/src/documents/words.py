@@ -91,7 +91,7 @@ _NOUNS: Final = frozenset(
 
 
 def is_definition(keyword: Sequence[str], sentence: str) -> bool:
-    """Whether a sentence begins with the keyword (its stems) and says what it is or does: "A hook is a program …"."""
+    """Whether a sentence starts with the keyword (its stems) and says what it is or does: "A hook is a program …"."""
     words = words_of(sentence[:300])
     while words and words[0] in _ARTICLES:
         del words[0]

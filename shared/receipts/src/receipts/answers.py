@@ -89,7 +89,7 @@ def member(answer: AccountResponse, name: str) -> Any:
 
 
 def quote_answer(answer: AccountResponse) -> str:
-    """The other side's message, for the end of a sentence: `: "text is too long"`; empty if there is none."""
+    """The other side's message, for the end of a sentence: `: "text is too long"`, or empty."""
     said = _message(answer.json) or ("" if "<" in answer.text[:100] else answer.text)
     said = " ".join(said.split())
     return f": “{said[:_MAX_QUOTED]}”" if said else ""

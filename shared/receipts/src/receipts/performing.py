@@ -408,7 +408,7 @@ class Receipts:
             brands: the caller's brands; None: all.
 
         Raises:
-            UnknownReceiptError: there is none, or it belongs to another brand.
+            UnknownReceiptError: no such receipt, or it belongs to another brand.
             ReceiptDecidedError: it is not in doubt.
         """
         told = ", ".join(f"{key} {value}" for key, value in remote.items())

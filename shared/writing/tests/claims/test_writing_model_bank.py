@@ -12,15 +12,15 @@ KINDS = 25
 BANK = read_bank()
 
 
-def test_the_bank_has_two_hundred_true_sentences_and_three_hundred_lies_of_25_kinds_in_eight_subjects() -> (
+def test_the_bank_has_270_true_sentences_and_500_lies_of_25_kinds_in_ten_subjects() -> (
     None
 ):
     true = Counter(each.subject for each in BANK if each.is_true)
     lies = Counter(each.subject for each in BANK if not each.is_true)
 
     assert set(true) == set(lies) == set(SUBJECTS)
-    assert true.total() >= 200
-    assert lies.total() >= 300
+    assert true.total() >= 270
+    assert lies.total() >= 500
     assert min(true.values()) >= 25
     assert min(lies.values()) >= 38
     for subject in SUBJECTS:
@@ -37,7 +37,7 @@ def test_the_words_that_carry_a_true_sentence_stand_in_the_passages_that_it_cite
 
 
 @pytest.mark.parametrize(
-    ("half", "first", "mended", "agreed"), [("development", 47, 0.95, 0.01), ("blind", 43, 0.89, 0.08)]
+    ("half", "first", "mended", "agreed"), [("development", 69, 0.94, 0.04), ("blind", 55, 0.95, 0.02)]
 )
 def test_what_the_rules_keep_and_let_through(half: Half, first: int, mended: float, agreed: float) -> None:
     found = count(read_bank(half))

@@ -164,7 +164,7 @@ class RemoteResponse:
         return found
 
     def text(self, *names: str) -> str:
-        """The value at this path as text; empty if there is none."""
+        """The value at this path as text, or empty."""
         return str(self.member(*names) or "")
 
 

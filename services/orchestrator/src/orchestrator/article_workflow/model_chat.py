@@ -41,7 +41,7 @@ class _Choice(BaseModel):
 
 
 class _FromGateway(BaseModel):
-    """What the gateway adds to an answer."""
+    """The additions of the gateway to an answer."""
 
     spent: int | None = None
 

@@ -69,7 +69,7 @@ class JudgeExaminer:
     Args:
         judges: the judging models by their names in requests.
         max_tokens: of an answer.
-        lease: longer than two answers take, as a bad one is asked for again. After that another replica goes on.
+        lease: longer than two answers take, as a bad one is asked for again. After that another replica continues.
     """
 
     def __init__(

@@ -42,7 +42,7 @@ def judge_routes(database: Database, judges: Sequence[str], plan: ExamPlan | Non
         },
     )
     async def begin_judge_exam(caller: MayOperate, request: ExamRequest, response: Response) -> ExamView:
-        """Begins an exam, which costs as much as `GET /v1/judges` estimates; it goes on in the background.
+        """Begins an exam, which costs as much as `GET /v1/judges` estimates; it continues in the background.
 
         Exams count for the brand `judge-exams` at the gateway.
         """

@@ -73,7 +73,7 @@ async def get_draft(database: Database, content_id: UUID, brands: Collection[str
     """The article in its current state.
 
     Raises:
-        UnknownDraftError: there is none in these brands.
+        UnknownDraftError: no such draft in these brands.
         DeletedArticleError: it was deleted.
     """
     async with database.connection() as connection:
@@ -98,7 +98,7 @@ async def mark_reviewed(
     """Marks one draft as reviewed without a decision; another one may then be written.
 
     Raises:
-        UnknownDraftError: there is none in the caller's brands.
+        UnknownDraftError: no such draft in the caller's brands.
         DeletedArticleError: it was deleted.
     """
     await get_draft(database, content_id, caller.brands)
@@ -320,7 +320,7 @@ def seen(draft: ReviewedDraft | None, content_id: UUID, brands: Collection[str] 
     """The article, if the caller may see it.
 
     Raises:
-        UnknownDraftError: there is none in these brands.
+        UnknownDraftError: no such draft in these brands.
     """
     if draft is None or (brands is not None and draft.brand_slug not in brands):
         raise UnknownDraftError(content_id)

@@ -98,7 +98,7 @@ async def between(
 
 
 async def until_next(connection: Connection) -> timedelta | None:
-    """Time until the next one is due; None if there is none. Publications that failed before do not count."""
+    """Time until the next one is due, or None. Publications that failed before do not count."""
     rest: timedelta | None = await connection.fetchval(
         f"""
         select min(p.publish_at) - clock_timestamp() from {_OF_BRANDS}

@@ -67,7 +67,7 @@ _DRAFTS: Final = f"""
 
 
 async def lock_draft(connection: Connection, content_id: UUID) -> ReviewedDraft | None:
-    """Locks an article and its brand until the transaction ends; None if there is none.
+    """Locks an article and its brand until the transaction ends; None if there is no such article.
 
     The lock on storing comes first, as `storing` takes it before any article's row.
     """

@@ -97,7 +97,7 @@ def _making(database: Database) -> APIRouter:
     ) -> ScheduleView:
         """Creates or changes a schedule. The same request again changes nothing; a changed plan holds from now on.
 
-        A list with `take` continues at its position if it begins with the keywords already submitted.
+        A list with `take` continues at its position if it starts with the keywords already submitted.
         """
         try:
             async with database.transaction() as tx:

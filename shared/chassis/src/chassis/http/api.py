@@ -280,7 +280,7 @@ def router(path: str = "", *, tags: list[str] | None = None) -> APIRouter:
     """Return a router for paths under `/v1`, with the common refusals. Each route names its scope with `needs`.
 
     Args:
-        path: prefix that begins with a slash, or empty.
+        path: prefix that starts with a slash, or empty.
         tags: headings in the document.
     """
     headings: dict[str, Any] = {"tags": tags} if tags else {}

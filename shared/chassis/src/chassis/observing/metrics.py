@@ -3,7 +3,7 @@
 Code that counts takes a `prometheus_client.Counter`, which `Metrics.counter` makes. Where each message counts, plain integers
 are summed up by a collector (`messaging.metrics`).
 
-Every name begins with the system's; Prometheus adds the process as the label `job`.
+Every name starts with the system's; Prometheus adds the process as the label `job`.
 """
 
 import platform

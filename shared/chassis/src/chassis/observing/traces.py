@@ -146,7 +146,7 @@ def carried_in(headers: Mapping[str, Any]) -> dict[str, str]:
 
 
 def context_from(headers: Mapping[str, Any]) -> OtelContext | None:
-    """Return the trace context in the headers of a message or request; None if there is none."""
+    """Return the trace context in the headers of a message or request, or None."""
     carrier = {name: text for name in (TRACEPARENT, TRACESTATE) if (text := _text(headers.get(name)))}
     if TRACEPARENT not in carrier:
         return None

@@ -1,4 +1,4 @@
-"""What is known of a provider of models."""
+"""The facts about a provider of models."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The type of the entries: what is known of a network."""
+"""The type of the entries: the facts about a network."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What is known of a search engine."""
+"""The facts about a search engine."""
 
 from dataclasses import dataclass
 

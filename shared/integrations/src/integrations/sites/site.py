@@ -1,4 +1,4 @@
-"""The type of the entries: what is known of a kind of site."""
+"""The type of the entries: the facts about a kind of site."""
 
 from dataclasses import dataclass
 

@@ -64,7 +64,7 @@ class Dependency:
 
     @property
     def trouble(self) -> str | None:
-        """The length and cause of the outage, for people; None if there is none."""
+        """The length and cause of the outage, for people, or None."""
         if self._away_since is None:
             return None
         return f"away for {monotonic() - self._away_since:.0f} s: {self._problem}"

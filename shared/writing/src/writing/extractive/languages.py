@@ -57,6 +57,14 @@ def is_foreign(text: str, language: str) -> bool:
     return own not in _languages_of(text[:_LOOKED_AT], own)
 
 
+def language_of(text: str) -> str:
+    """Returns the language of a text, by its small words; empty if it is in another script, or in no clear language."""
+    words = [word.casefold() for word in _WORD.findall(text)]
+    counts = {language: sum(map(small.__contains__, words)) for language, small in _SMALL_WORDS.items()}
+    first, second = sorted(counts, key=counts.__getitem__, reverse=True)[:2]
+    return first if counts[first] >= counts[second] + _MARGIN else ""
+
+
 @lru_cache(512)
 def _languages_of(text: str, own: str) -> frozenset[str]:
     """Returns the possible languages of the text; includes `own` unless the words speak against it."""

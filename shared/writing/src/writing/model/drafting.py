@@ -9,7 +9,7 @@ from typing import Final
 
 from documents.instructions import find_instruction
 from writing.article import ArticleSource
-from writing.extractive.languages import is_foreign
+from writing.extractive.languages import is_foreign, language_of
 from writing.model.answers import DraftSentence
 from writing.model.claims.checking import check
 from writing.model.claims.comparison import Evidence
@@ -42,6 +42,10 @@ _BREAKS_OFF: Final = re.compile(
 )
 """Words that end no sentence: “It was the first brewer in the.”"""
 _SHORT_WORDS: Final = re.compile(r"\b\w{1,2}\b")
+"""They belong to several languages."""
+_CODE: Final = re.compile(r"`[^`\n]*`")
+_SAMPLE: Final = 20_000
+"""Characters of a source by which its language is known."""
 
 
 class RejectionReason(StrEnum):
@@ -93,7 +97,7 @@ class WritingMaterial:
     source_of: Mapping[str, ArticleSource]
     copies: SourceRuns
     set_aside: tuple[str, ...] = field(default=())
-    """Passages that carry instructions to a model, as `s2p1 (ignore)`."""
+    """Passages that carry instructions to a model, as `s2p1 (ignore)`, or are in another language than their source."""
     titles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The headings over each passage, the page's first."""
     exhibits: Mapping[str, Exhibit] = field(default_factory=dict)
@@ -117,9 +121,14 @@ class WritingMaterial:
         sections, passages = _section_passages(sources), _best_passages(sources)
         said: dict[int, Runs] = {}
         room = max_characters
+        languages = _languages((*sections, *passages))
         for offered in _in_turn(sections, passages, max_characters):
-            name, source, text = offered.name, offered.source, offered.text
-            form = find_instruction("\n".join((source.title, *offered.titles, text)))
+            name, source = offered.name, offered.source
+            text = _without_foreign_paragraphs(offered.text, languages[source.n])
+            form = find_instruction("\n".join((source.title, *offered.titles, offered.text)))
+            if not form and text != offered.text:
+                form = "another language" if not text else ""
+                set_aside += [] if form else [f"{name} (another language in part)"]
             if form or not text:
                 set_aside.append(f"{name} ({form or 'promotion'})")
                 continue
@@ -150,7 +159,6 @@ class WritingMaterial:
             problem = (
                 f"it praises (“{praise}”) without saying who does: name whose opinion it is, or leave it out"
             )
-        # Words of one or two letters belong to several languages.
         if problem is None and self.language and is_foreign(_SHORT_WORDS.sub("", text), self.language):
             problem = "it is in another language than the article"
         if problem is None and not draft.passages:
@@ -250,6 +258,28 @@ def _best_passages(sources: Sequence[ArticleSource]) -> list[_OfferedPassage]:
         for source in sorted(sources, key=lambda each: each.n)
         if place < len(source.passages)
     ]
+
+
+def _languages(offered: Sequence[_OfferedPassage]) -> dict[int, str]:
+    """Returns the language in which each source is written for the most part, by its number."""
+    texts: dict[int, list[str]] = {}
+    for each in offered:
+        texts.setdefault(each.source.n, []).append(each.text)
+    return {n: language_of("\n".join(some)[:_SAMPLE]) for n, some in texts.items()}
+
+
+def _without_foreign_paragraphs(text: str, language: str) -> str:
+    """Leaves out paragraphs in another language than their source, in which it could speak to a model unseen.
+
+    What a paragraph quotes, and its code, may be in any language.
+    """
+    if not language:
+        return text
+    return "\n\n".join(
+        each
+        for each in text.split("\n\n")
+        if not is_foreign(_SHORT_WORDS.sub("", " ".join(unquoted(_CODE.sub("", each)))), language)
+    )
 
 
 def _exhibits(sources: Sequence[ArticleSource]) -> dict[str, Exhibit]:

@@ -6,7 +6,8 @@ from typing import Final
 
 from writing.model.claims.checking import check
 from writing.model.claims.comparison import Evidence
-from writing.model.claims.wording import FRAMES, NEGATIONS, Token, WordKind, normal, tokens_of
+from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS
+from writing.model.claims.wording import NEGATIONS, Token, WordKind, normal, tokens_of
 from writing.model.drafting import is_clean
 from writing.model.praise import find_unattributed_praise
 from writing.quality.measures import heading_problem
@@ -81,7 +82,7 @@ def _names(part: Sequence[Token], statement: Sequence[Token]) -> bool:
 
 def _bounds(token: Token) -> bool:
     """Whether it denies a whole statement, or says whose it is."""
-    return token.key == "not" or token.text.casefold() in NEGATIONS | FRAMES
+    return token.key == "not" or token.text.casefold() in NEGATIONS | CONDITIONS or token.key in FRAME_KEYS
 
 
 def _follow(part: Sequence[Token], statement: Sequence[Token]) -> bool:

@@ -122,7 +122,7 @@ class Audited:
         return None if place is None else await self._read(scope, place)
 
     async def _read(self, scope: RequestScope, path: str) -> Document | None:
-        """Return the API's GET answer at the path, with all scopes for the caller's brands; None if there is none."""
+        """Return the API's GET answer at the path, with all scopes for the caller's brands, or None."""
         asked = {name: value for name, value in scope.items() if name in _OF_THE_SERVER} | {
             "method": "GET",
             "path": path,

@@ -127,7 +127,7 @@ class UniqueMembers:
 
 
 def duplicate_member(body: bytes) -> str | None:
-    """Return the name of a duplicate member in any object of the JSON document; None if there is none."""
+    """Return the name of a duplicate member in any object of the JSON document, or None."""
     if b"{" not in body:
         return None
     try:

@@ -19,7 +19,7 @@ from chassis.http.conditional import respond
 class PublicUrls:
     """Addresses of public pages; a service adds its own in a subclass.
 
-    Paths begin with the path of PUBLIC_URL, as a proxy may serve the site below one.
+    Paths start with the path of PUBLIC_URL, as a proxy may serve the site below one.
     """
 
     origin: str

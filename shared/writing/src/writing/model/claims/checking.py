@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from writing.model.claims.clauses import SAYING, plain_word
 from writing.model.claims.comparison import Comparison, Evidence, Statement
+from writing.model.claims.pieces import FRAME_KEYS, SAYING, plain_word
+from writing.model.claims.qualifiers import CONDITIONAL, NOT
 from writing.model.claims.rules import RULES
-from writing.model.claims.word_lists import CONDITIONAL, FRAME_KEYS, NOT
 from writing.model.claims.wording import (
     ARTICLES,
     PREPOSITIONS,

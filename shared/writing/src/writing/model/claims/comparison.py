@@ -4,11 +4,12 @@ The work is bounded: a sentence of at most 60 words against four sentences of at
 """
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from writing.model.claims.clauses import Clause, clauses_of, meaningful_keys
+from writing.model.claims.pieces import Piece, meaningful_keys, pieces_of
 from writing.model.claims.wording import PRONOUNS, Token, WordKind, normal, sentences_of, tokens_of
 
 MOST_SENTENCES: Final = 4
@@ -54,7 +55,7 @@ class Statement:
     """A sentence of a passage, with what may name its subject."""
 
     passage: str
-    sentence: Clause
+    sentence: Piece
     heading: tuple[Token, ...]
     previous: tuple[Token, ...]
     """The sentence before it."""
@@ -65,25 +66,43 @@ class Statement:
     """Keys of the heading and of the passage's first sentence."""
 
     @cached_property
-    def clauses(self) -> tuple[Clause, ...]:
-        return clauses_of(self.sentence.tokens)
-
-    @cached_property
-    def continues(self) -> bool:
-        return any(each.text.casefold() in PRONOUNS for each in self.sentence.tokens)
+    def pieces(self) -> tuple[Piece, ...]:
+        return pieces_of(self.sentence.tokens)
 
 
 class Comparison:
     """A sentence, and the sentences of its passages that together contain most of its words."""
 
     def __init__(self, tokens: Sequence[Token], cited: Sequence[Evidence]) -> None:
-        self.claim = Clause(tuple(tokens))
-        self.clauses = clauses_of(self.claim.tokens)
+        self.claim = Piece(tuple(tokens))
+        self.pieces = pieces_of(self.claim.tokens)
         self.stated = [each for one in cited for each in _statements(one)]
         self.known = frozenset(key for each in self.stated for key in each.sentence.keys | each.before)
         self.support = _nearest(self.claim, self.stated)
-        self.said = Clause(tuple(token for each in self.support for token in each.sentence.tokens))
-        self.theirs = [clause for each in self.support for clause in each.clauses]
+        self.said = Piece(tuple(token for each in self.support for token in each.sentence.tokens))
+
+    @cached_property
+    def drawn(self) -> tuple[tuple[Piece, tuple[Piece, ...]], ...]:
+        """Each piece of the sentence with those of the passages that have the most of its words.
+
+        Words of headings count only if there are no others; of pieces with as many words, the shortest is nearest.
+        """
+        topic = {key for each in self.support for key in meaningful_keys(each.heading)}
+        theirs = [piece for each in self.support for piece in each.pieces]
+        found: list[tuple[Piece, tuple[Piece, ...]]] = []
+        for own in self.pieces:
+            shared = [(_shared(each, own.keys - topic), _shared(each, own.keys)) for each in theirs]
+            most = max(shared, default=None)
+            near = (
+                each
+                for each, count in zip(theirs, shared, strict=True)
+                if count == most and count[len(self.pieces) == 1][0]
+            )
+            found.append((own, tuple(near)))
+        return tuple(found)
+
+    def is_drawn_on(self, piece: Piece) -> bool:
+        return any(piece is each for _, near in self.drawn for each in near)
 
     def nearest_text(self) -> str:
         return " … ".join(each.text for each in self.support)
@@ -98,8 +117,8 @@ def _statements(evidence: Evidence) -> list[Statement]:
     named = frozenset(meaningful_keys(heading))
     found: list[Statement] = []
     for text in evidence.sentences():
-        clause = Clause(tokens_of(text))
-        previous = found[-1].sentence if found else Clause(())
+        clause = Piece(tokens_of(text))
+        previous = found[-1].sentence if found else Piece(())
         topic = found[0].topic if found else named | clause.keys
         found.append(
             Statement(evidence.id, clause, heading, previous.tokens, text, previous.keys | named, topic)
@@ -107,7 +126,7 @@ def _statements(evidence: Evidence) -> list[Statement]:
     return found
 
 
-def _nearest(claim: Clause, stated: Sequence[Statement]) -> list[Statement]:
+def _nearest(claim: Piece, stated: Sequence[Statement]) -> list[Statement]:
     """Returns the sentences that together contain most of its words; each adds at least two."""
     left = set(claim.keys)
     chosen: list[Statement] = []
@@ -118,3 +137,9 @@ def _nearest(claim: Clause, stated: Sequence[Statement]) -> list[Statement]:
         chosen.append(best)
         left -= best.sentence.keys
     return chosen
+
+
+def _shared(piece: Piece, keys: AbstractSet[str]) -> tuple[int, float]:
+    """Returns how many of the words the piece has, and their share in it."""
+    count = len(keys & piece.keys)
+    return count, count / max(1, len(piece.told))

@@ -1,171 +1,55 @@
 """Compares the numbers of a sentence with those of its passages: unit, thing, range, bound, “by” and “to”. Pure."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import pairwise
 from typing import Final
 
-from writing.model.claims.clauses import SAYING, plain_word
 from writing.model.claims.comparison import Comparison
-from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, stem
+from writing.model.claims.pieces import plain_word
+from writing.model.claims.vocabulary import by_word, pairs, words
+from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, content_key, stem
 
-AROUND: Final = 4
-"""The words on either side of a number that identify its thing."""
 NEAR: Final = 3
 """The most words between two that count as adjacent."""
-_ORDINALS: Final = frozenset("first second third fourth fifth sixth seventh eighth ninth".split())  # noqa: SIM905
 _CURRENCIES: Final = frozenset("$€£")
-_POWERS: Final = frozenset({stem("cubic"), stem("square"), stem("percentage")})
+_POWERS: Final = frozenset(map(stem, words("numbers", "powers")))
 _RANGES: Final = frozenset({"to", "or"})
-_FRACTIONS: Final = frozenset({"half", "third", "quarter", "fifth", "tenth"})
-_BOUNDS: Final = {
-    word: line.split()[0]
-    for line in (
-        "about approximately roughly around nearly almost some",
-        "least minimum",
-        "most maximum",
-        "over more above exceed exceeds exceeded exceeding passed",
-        "under less fewer below",
-        "per",
-    )
-    for word in line.split()
-}
-_PHRASES: Final = {
-    ("up", "to"): "most", ("many", "as"): "most",
-    ("or", "more"): "least", ("or", "longer"): "least", ("or", "older"): "least", ("or", "later"): "least",
-    ("or", "less"): "most", ("or", "fewer"): "most",
-}  # fmt: skip
+_FRACTIONS: Final = words("numbers", "fractions")
+_BOUNDS: Final = by_word("bounds")
+_PHRASES: Final = pairs("bounding_pairs")
 _CHANGES: Final = frozenset({"by", "to", "from"})
-_TIMES: Final = frozenset({"second", "minute", "hour", "day", "week", "month", "year"})
-_MOVES: Final = frozenset(
-    map(stem, "rise fall grow climb drop increase decrease decline shrink sink lose gain up down".split())  # noqa: SIM905
-)
-
-
-@dataclass(frozen=True, slots=True)
-class _Number:
-    key: str
-    unit: str | None
-    things: tuple[str, ...]
-    """The counted thing: at most two words right behind number and unit."""
-    before: str | None
-    """The word right before it."""
-    joined: frozenset[str]
-    """Words that make it a different number: “2 million”, “5 to 10”, “21st”."""
-    around: frozenset[str]
-
-
-def _numbers(tokens: Sequence[Token]) -> Iterator[_Number]:
-    told = [
-        (at, each.key)
-        for at, each in enumerate(tokens)
-        if each.kind is WordKind.CONTENT and each.key not in UNIT_KEYS
-    ]
-    for at, token in enumerate(tokens):
-        if token.kind is not WordKind.NUMBER:
-            continue
-        begin, end, joined = _joined(tokens, at)
-        unit = tokens[begin - 1].key if begin and tokens[begin - 1].key in _CURRENCIES else None
-        power = tokens[end].key if end + 1 < len(tokens) and tokens[end].key in _POWERS else ""
-        end += bool(power)
-        if end < len(tokens) and tokens[end].key in UNIT_KEYS:
-            unit, end = f"{power}{tokens[end].key}", end + 1
-        while end < len(tokens) and (tokens[end].key in UNIT_KEYS or tokens[end].text in {"of", "the", "a"}):
-            end += 1
-        things = tuple(
-            each.key for each in takewhile(lambda each: each.kind is WordKind.CONTENT, tokens[end : end + 2])
-        )
-        last = next((each for each in reversed(tokens[:at]) if each.kind is not WordKind.FREE), None)
-        around = [key for place, key in told if place < at][-AROUND:]
-        around += [key for place, key in told if place > at][:AROUND]
-        before = last.key if last and last.kind is WordKind.CONTENT else None
-        yield _Number(token.key, unit, things, before, joined, frozenset(around))
-
-
-def _joined(tokens: Sequence[Token], at: int) -> tuple[int, int, frozenset[str]]:
-    """Returns the span of the compound number that contains this one, and its other parts."""
-    begin, end = at, at + 1
-    others: set[str] = set()
-
-    def is_number(place: int) -> bool:
-        return 0 <= place < len(tokens) and tokens[place].kind is WordKind.NUMBER
-
-    while is_number(end) or (end < len(tokens) and tokens[end].text in _RANGES and is_number(end + 1)):
-        end += 1 if is_number(end) else 2
-        others.add(tokens[end - 1].key)
-    if end < len(tokens) and tokens[end].key in _ORDINALS:
-        others.add(tokens[end].key)
-    while is_number(begin - 1) or (begin and tokens[begin - 1].text in _RANGES and is_number(begin - 2)):
-        begin -= 1 if is_number(begin - 1) else 2
-        others.add(tokens[begin].key)
-    return begin, end, frozenset(others)
+_TIMES: Final = words("numbers", "times")
+_MOVES: Final = frozenset(map(content_key, words("numbers", "moves"))) | {"up", "down"}
 
 
 def number_problems(these: Comparison) -> Iterator[str]:
-    """Numbers that, by their neighbours, have another thing or unit, or are parts of other numbers."""
-    keys = {token.key for token in these.claim.tokens}
-    theirs = [number for text in these.texts for number in _numbers(text)]
-    for number in _numbers(these.claim.tokens):
-        alike = [each for each in theirs if each.key == number.key]
-        if not alike:
+    """Numbers that have another unit; a word that no passage has counts as one."""
+    theirs = [each for text in these.texts for each in _with_units(text)]
+    for key, unit, behind in _with_units(these.claim.tokens):
+        units = [there for number, there, _ in theirs if number == key]
+        unknown = behind and behind not in these.said.keys and all(units)
+        elliptic = "" in units and any(there == unit for _, there, _ in theirs)
+        if units and (unknown or (unit and unit not in units and not elliptic)):
+            yield f"the number {key} has another unit in its passage"
+
+
+def _with_units(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
+    """Yields numbers with their unit, and with the word behind them if that is no unit."""
+    for at, token in enumerate(tokens):
+        if token.kind is not WordKind.NUMBER:
             continue
-        same_unit = any(each.unit == number.unit for each in alike)
-        if not same_unit and (number.unit or all(each.unit for each in alike)):
-            yield f"the number {number.key} has another unit in its passage"
-        if all(each.joined - keys for each in alike):
-            yield f"the number {number.key} is a part of another one in its passage"
-        elsewhere = number.around and not any(each.around & number.around for each in alike)
-        if elsewhere or _counted_otherwise(number, alike, theirs):
-            yield f"the number {number.key} belongs to something else in its passage"
-    for one, other in (pair for text in these.texts for pair in pairwise(text)):
-        if one.kind is WordKind.NUMBER and one.key not in keys and other.key in _ORDINALS & keys:
-            yield f"its passage says “{one.text} {other.text}”"
-
-
-def _counted_otherwise(number: _Number, alike: Sequence[_Number], theirs: Sequence[_Number]) -> bool:
-    """Whether the passage gives another number for the same thing."""
-    thing = number.things[:1]
-    if thing and any(thing[0] in each.things for each in alike):
-        return False
-    before = None if any(each.before == number.before for each in alike) else number.before
-    others = [each for each in theirs if each.key != number.key and number.key not in each.joined]
-    return any((thing and thing[0] in each.things) or (before and each.before == before) for each in others)
-
-
-def swapped_numbers(these: Comparison) -> Iterator[str]:
-    """Numbers that changed places: “10 to 5”."""
-    theirs = {pair for text in these.texts for pair in _number_pairs(text)}
-    for one, other in _number_pairs(these.claim.tokens):
-        if (other, one) in theirs and (one, other) not in theirs:
-            yield f"its passage says {other} and {one}, and not {one} and {other}"
-
-
-def _number_pairs(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Yields pairs of neighbouring numbers, with at most a unit and a little word between them."""
-    numbers = [at for at, token in enumerate(tokens) if token.kind is WordKind.NUMBER]
-    for one, other in pairwise(numbers):
-        between = tokens[one + 1 : other]
-        if len(between) <= NEAR and all(
-            each.kind is not WordKind.CONTENT or each.key in UNIT_KEYS for each in between
-        ):
-            yield tokens[one].key, tokens[other].key
-
-
-def half_ranges(these: Comparison) -> Iterator[str]:
-    """One end alone of “between October 2021 and January 2022”, “from 40 in 2018 to 310 in 2019”."""
-    for text in these.texts:
-        for begin, token in enumerate(text):
-            ends = {"between": "and", "from": "to"}.get(plain_word(token))
-            middle = next(
-                (at for at in range(begin + 2, min(begin + 6, len(text))) if text[at].text == ends), 0
-            )
-            one, other = (
-                {each.key for each in part if each.kind is WordKind.NUMBER}
-                for part in (text[begin + 1 : middle], text[middle + 1 : middle + 4])
-            )
-            ours = these.claim.keys
-            if middle and one and other and bool(one & ours) != bool(other & ours):
-                yield f"its passage says “{' '.join(each.text for each in text[begin : middle + 4])}”"
+        end = at + 1
+        while end < len(tokens) and (tokens[end].kind is WordKind.NUMBER or tokens[end].text in _RANGES):
+            end += 1
+        power = tokens[end].key if end + 1 < len(tokens) and tokens[end].key in _POWERS else ""
+        end += bool(power)
+        behind = tokens[end].key if end < len(tokens) and tokens[end].kind is WordKind.CONTENT else ""
+        if at and tokens[at - 1].key in _CURRENCIES:
+            yield token.key, tokens[at - 1].key, ""
+        elif behind in UNIT_KEYS:
+            yield token.key, f"{power}{behind}", ""
+        else:
+            yield token.key, "", behind
 
 
 def bound_problems(these: Comparison) -> Iterator[str]:
@@ -220,8 +104,8 @@ def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
         before = at - 1
         while (
             before >= 0
-            and tokens[before].kind is not WordKind.CONTENT
-            and (plain_word(tokens[before]) not in _CHANGES and tokens[before].kind is not WordKind.BREAK)
+            and tokens[before].kind not in {WordKind.CONTENT, WordKind.BREAK}
+            and plain_word(tokens[before]) not in _CHANGES | {"up", "down"}
         ):
             before -= 1
         word = plain_word(tokens[before]) if before >= 0 else ""
@@ -246,13 +130,3 @@ def _begins_range(tokens: Sequence[Token], at: int) -> bool:
     return [plain_word(each) for each in tokens[to : to + 1]] == ["to"] and [
         each.kind for each in tokens[to + 1 : to + 2]
     ] == [WordKind.NUMBER]
-
-
-def is_number(tokens: Sequence[Token], at: int) -> bool:
-    """Whether the word is a number, and not the “one” of “a coarser one”."""
-    token = tokens[at]
-    if token.text.casefold() != "one":
-        return token.kind is WordKind.NUMBER
-    follows = tokens[at + 1 : at + 2]
-    described = at > 0 and tokens[at - 1].kind is WordKind.CONTENT
-    return not described and bool(follows) and follows[0].kind in SAYING

@@ -3,52 +3,33 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from writing.model.claims import numbers, qualifiers, roles
+from writing.model.claims import extracts, numbers, qualifiers, roles
 from writing.model.claims.comparison import Comparison
-from writing.model.claims.wording import UNIT_KEYS, normal, tokens_of
+from writing.model.claims.pieces import is_number
+from writing.model.claims.wording import normal, tokens_of
 
 Rule = Callable[[Comparison], Iterator[str]]
-
-
-def unknown_numbers(these: Comparison) -> Iterator[str]:
-    """Numbers that the nearest sentences do not have, and “a year” where they have no year."""
-    tokens = these.claim.tokens
-    for at, token in enumerate(tokens):
-        if numbers.is_number(tokens, at) and token.key not in these.said.keys:
-            yield f"its passages do not have the number {token.text}, or elsewhere"
-        counted = at and token.key in UNIT_KEYS and tokens[at - 1].text.casefold() in {"a", "an", "per"}
-        if counted and token.key not in these.said.keys:
-            yield f"its passages do not have “{tokens[at - 1].text} {token.text}”"
 
 
 RULES: Final[Mapping[str, Rule]] = {
     each.__name__: each
     for each in (
-        unknown_numbers,
+        extracts.unsaid_words,
+        extracts.own_word,
+        extracts.left_out_words,
         numbers.number_problems,
-        numbers.swapped_numbers,
-        numbers.half_ranges,
         numbers.bound_problems,
         numbers.change_problems,
-        roles.unknown_names,
-        roles.split_names,
-        roles.hung_names,
         roles.other_subjects,
-        roles.swapped_names,
-        roles.dropped_phrases,
-        qualifiers.unsaid_words,
+        roles.turned_round,
+        roles.split_names,
         qualifiers.left_out_limits,
         qualifiers.added_limits,
-        qualifiers.dropped_fractions,
         qualifiers.negations,
-        qualifiers.conditions,
         qualifiers.tenses,
         qualifiers.opposites,
         qualifiers.ranks,
         qualifiers.causes,
-        qualifiers.frames,
-        qualifiers.dropped_helpers,
-        qualifiers.comparisons,
     )
 }
 
@@ -57,7 +38,5 @@ def names_and_numbers(sentence: str) -> frozenset[str]:
     """Returns the keys of names and numbers, which a judge's quotes must have."""
     tokens = tokens_of(normal(sentence))
     return frozenset(
-        token.key
-        for at, token in enumerate(tokens)
-        if roles.is_name(tokens, at) or numbers.is_number(tokens, at)
+        token.key for at, token in enumerate(tokens) if roles.is_name(tokens, at) or is_number(tokens, at)
     )

@@ -10,7 +10,7 @@ from typing import Final
 
 import nupunkt
 
-from writing.model.claims.equivalents import PAST_FORMS, SAME, plain
+from writing.model.claims.vocabulary import by_word, listed, phrases, words
 
 MAX_PARAGRAPH: Final = 20_000
 """Characters; a longer paragraph is no prose and supports nothing."""
@@ -46,138 +46,38 @@ class Token:
         return self.kind in {WordKind.CONTENT, WordKind.NUMBER, WordKind.STRICT, WordKind.LOOSE}
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-NEGATIONS: Final = _words(
-    "not no never none neither nor nothing nobody nowhere without cannot hardly barely scarcely"
-)
-PRONOUNS: Final = _words(
-    "it its they them their theirs this that these those he him his she her hers such both former latter"
-)
-MOVABLE: Final = _words(
-    "in at on for by with from during within since until after before per through under over"
-)
-"""A phrase that starts with one of these may come before or after the words it modifies."""
-PREPOSITIONS: Final = MOVABLE | _words("of to into onto about among against")
+NEGATIONS: Final = words("kinds", "negations")
+PRONOUNS: Final = words("kinds", "pronouns")
+PREPOSITIONS: Final = words("kinds", "movable") | words("kinds", "prepositions")
 """They say whether a thing happens by, to or with a person."""
-ARTICLES: Final = _words("a an the its their his her our your this that these those")
-PERSONS: Final = _words("he him his she her hers")
-CLAUSES: Final = _words("but while whereas although though which who whose because")
+ARTICLES: Final = words("kinds", "articles")
+PERSONS: Final = words("kinds", "persons")
+CLAUSES: Final = words("kinds", "clauses")
 """Words that begin another statement, often with another subject."""
-_STRICT: Final = (
-    NEGATIONS
-    | CLAUSES
-    | _words(
-        # How many, how often, how sure.
-        "all every each any some few many most several only always often usually sometimes rarely seldom occasionally"
-        " frequently generally typically mostly mainly partly perhaps possibly probably likely unlikely maybe may might could"
-        " can about approximately nearly almost roughly around exactly"
-        # Compared, and bounded.
-        " more less fewer least than unlike like twice half double over under above below before after until"
-        " since against up down off out away minimum maximum between"
-        " rather instead per together jointly combined"
-        # When, and whether, the statement holds.
-        " when where must should shall will would minus"
-        # These words negate the thing that follows: “fake”.
-        " toy fake mock former future imitation counterfeit artificial imaginary fictional virtual simulated so-called"
-        " slightly merely somewhat partially largely"
-    )
-)
-_LOOSE: Final = _words(
-    "so therefore thus hence very too already still yet again soon now today currently best worst better worse"
-)
-FRAMES: Final = _words(
-    "if unless except provided whether claim claims claimed claiming myth myths belief believe believes believed allege"
-    " alleges alleged allegedly reportedly supposedly rumour rumor rumours rumors false wrong untrue incorrect said say"
-    " says according argue argues argued suggest suggests suggested report reports reported think thinks thought deny"
-    " denies denied doubt doubts doubted supposed hypothesis hypothetical formerly once previously originally estimate"
-    " seem seems seemed appear appears appeared tend tends tended try tries tried fail fails failed attempt attempts attempted"
-    " hope hopes hoped wish wishes wished fear fears feared want wants wanted imagine imagines imagined pretend pretends pretended"
-    " dream dreams dreamed promise promises promised threaten threatens threatened intend intends intended forbid forbids forbidden"
-    " forbade prohibit prohibits prohibited ban bans banned stop stops stopped avoid avoids avoided refuse refuses refused quit quits"
-    " risk risks risked average averages theory theoretically principle hypothetically ideally nominally officially"
-    " cease ceases ceased prevent prevents prevented"
-    " estimates estimated expect expects expected plan plans planned propose proposes proposed warn warns warned"
-)
-"""Words that attribute, condition, date or retract the whole sentence."""
-_FREE: Final = PRONOUNS - {"former", "latter"} | _words(
-    "a an the of to in on at by for with from as is are was were be been being am you your yours yourself we our ours us"
-    " i me my mine and or what how there here do does did doing done has have had having also just then into"
-    " onto during within through across per via other same own whom even ones simply really actually basically itself themselves oneself"
-)
-_NEUTRAL: Final = _words("people person someone")
-"""Verbs and nouns with too little meaning to count against a sentence."""
-
-PARTICLES: Final = _words("over under up down off out away")
-"""Particles that limit nothing in “pour-over” and “built-in”."""
-_CONTRASTS: Final = _words("whereas although though however yet")
+_STRICT: Final = NEGATIONS | CLAUSES | words("kinds", "strict")
+_LOOSE: Final = words("kinds", "loose")
+_FREE: Final = PRONOUNS - {"former", "latter"} | words("kinds", "free")
+PARTICLES: Final = words("kinds", "particles")
+_CONTRASTS: Final = words("kinds", "contrasts")
+_BUT_FOR: Final = words("kinds", "but_for")
 _SHORT_NAMES: Final = frozenset({"US", "IT", "WHO"})
 """Short names that are other words in lower case."""
-_BUT_FOR: Final = _words(
-    "all nothing none anything everything anybody everybody any every no cannot last next not"
-)
 
+SAME: Final = {word: group[0] for group in listed("equal", "words") for word in group}
+_PAST_FORMS: Final = {form: forms[0] for forms in listed("equal", "past_forms") for form in forms[1:]}
+_PHRASES: Final = phrases()
 _CONTRACTED: Final = {"can't": "cannot", "won't": "not", "shan't": "not"}
-_ONE_TO_TWENTY: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen"
-    " eighteen nineteen twenty"
+_TENS: Final = "twenty thirty forty fifty sixty seventy eighty ninety"
+_NUMBERS: Final = (
+    {word: str(value) for value, word in enumerate(listed("numbers", "one_to_twenty")[0])}
+    | {word: str(10 * value) for value, word in enumerate(_TENS.split(), 2)}
+    | {"hundred": "100", "thousand": "1000", "million": "1000000", "billion": "1000000000", "dozen": "12"}
 )
-_NUMBERS: Final = {word: str(value) for value, word in enumerate(_ONE_TO_TWENTY.split())} | {
-    "thirty": "30",
-    "forty": "40",
-    "fifty": "50",
-    "sixty": "60",
-    "seventy": "70",
-    "eighty": "80",
-    "ninety": "90",
-    "hundred": "100",
-    "thousand": "1000",
-    "million": "1000000",
-    "billion": "1000000000",
-    "dozen": "12",
-}
-UNITS: Final = {
-    alias: unit
-    for unit, aliases in {
-        "%": "% percent",
-        "°": "° degree degrees",
-        "celsius": "c celsius centigrade",
-        "fahrenheit": "f fahrenheit",
-        "$": "$ dollar dollars usd",
-        "€": "€ euro euros eur",
-        "£": "£ pound pounds gbp",
-        "g": "g gram grams gramme grammes",
-        "kg": "kg kilo kilos kilogram kilograms",
-        "mg": "mg milligram milligrams",
-        "ml": "ml millilitre millilitres milliliter milliliters",
-        "l": "l litre litres liter liters",
-        "mm": "mm millimetre millimetres millimeter millimeters",
-        "cm": "cm centimetre centimetres centimeter centimeters",
-        "m": "m metre metres meter meters",
-        "km": "km kilometre kilometres kilometer kilometers",
-        "mile": "mile miles",
-        "second": "s sec secs second seconds",
-        "minute": "min mins minute minutes",
-        "hour": "h hr hrs hour hours",
-        "day": "day days",
-        "week": "week weeks",
-        "month": "month months",
-        "year": "year years",
-        "byte": "byte bytes",
-        "kb": "kb kilobyte kilobytes",
-        "mb": "mb megabyte megabytes",
-        "gb": "gb gigabyte gigabytes",
-        "cup": "cup cups",
-        "part": "part parts",
-    }.items()
-    for alias in aliases.split()
-}
+UNITS: Final = by_word("units")
 UNIT_KEYS: Final = frozenset(UNITS.values())
 
 _TOKEN: Final = re.compile(
-    r"[Ss]o-called|(?i:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)-(?:one|two|three|four|five|six|seven|eight|nine))\b|(?:(?<![\w.,/:%°])[-\u2212])?\d+(?:[.,]\d+)*|[^\W\d_]\w*(?:['’]\w+)*|[%°$€£]|[,;:()!?]|[–—]|\.(?=\s|$)"  # noqa: RUF001
+    rf"[Ss]o-called|(?i:(?:{_TENS.replace(' ', '|')})-(?:one|two|three|four|five|six|seven|eight|nine))\b|(?:(?<![\w.,/:%°])[-\u2212])?\d+(?:[.,]\d+)*|[^\W\d_]\w*(?:['’]\w+)*|[%°$€£]|[,;:()!?]|[–—]|\.(?=\s|$)"  # noqa: RUF001
 )
 _SIGNS: Final = "-\u2212"
 _THOUSANDS: Final = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
@@ -197,7 +97,8 @@ def _shows(char: str) -> bool:
 
 @lru_cache(2048)
 def tokens_of(text: str) -> tuple[Token, ...]:
-    text = plain(text)
+    for pattern, instead in _PHRASES:
+        text = pattern.sub(instead, text)
     tokens: list[Token] = []
     for match in _TOKEN.finditer(text):
         token = _token(match[0])
@@ -241,17 +142,17 @@ def _read(word: str) -> tuple[str, WordKind]:
         return ("not" if word in {"no", "cannot"} else SAME.get(word, word)), WordKind.STRICT
     if word in _LOOSE:
         return word, WordKind.LOOSE
-    kind = WordKind.FREE if word in _FREE | _NEUTRAL else WordKind.CONTENT
+    kind = WordKind.FREE if word in _FREE else WordKind.CONTENT
     return content_key(word) if kind is WordKind.CONTENT else word, kind
 
 
 def is_past(word: str) -> bool:
     """Whether a word in lower case is the past form of a verb; “cut” and its like are not told apart."""
-    return word in PAST_FORMS or (word.endswith("ed") and not word.endswith("eed"))
+    return word in _PAST_FORMS or (word.endswith("ed") and not word.endswith("eed"))
 
 
 def content_key(word: str) -> str:
-    stemmed = stem(PAST_FORMS.get(word, word))
+    stemmed = stem(_PAST_FORMS.get(word, word))
     return UNITS.get(word) or _SAME_STEMS.get(stemmed, stemmed)
 
 

@@ -1,7 +1,7 @@
-"""Reads the bank of the exam: passages of eight subjects, true sentences and lies about them, as JSON beside this module.
+"""Reads the bank of the exam: passages of ten subjects, true sentences and lies about them, as JSON beside this module.
 
-Passages and sentences are invented, and written for this bank. Four subjects were written before the rules on words
-(`development`), four once the rules stood (`blind`).
+Passages and sentences are invented, and written for this bank. The rules on words were made with six subjects at hand
+(`development`); four were written once the first rules stood (`blind`).
 """
 
 import json
@@ -14,7 +14,18 @@ from writing.model.claims.comparison import Evidence
 from writing.model.judge.question import Claim, Finding, Quote, Reading
 
 Half: TypeAlias = Literal["development", "blind"]
-SUBJECTS: Final = ("medicine", "history", "cooking", "company", "law", "manuals", "sport", "nature")
+SUBJECTS: Final = (
+    "medicine",
+    "history",
+    "cooking",
+    "company",
+    "law",
+    "manuals",
+    "sport",
+    "nature",
+    "technology",
+    "countries",
+)
 TRUE: Final = "true"
 """The kind of a sentence that is no lie."""
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from writing.model.claims.clauses import meaningful_keys
 from writing.model.claims.comparison import Evidence
+from writing.model.claims.pieces import meaningful_keys
 from writing.model.claims.rules import names_and_numbers
 from writing.model.claims.wording import normal, tokens_of
 from writing.model.drafting import (

@@ -1,0 +1,176 @@
+"""Compares a sentence with the pieces of the passages that it draws on: what it leaves out of them, what it adds. Pure.
+
+A sentence in the words of its passages has nothing of its own to stand for what it leaves out. So it must have the whole of
+each piece that it draws on: a condition, a hedge, an attribution or a restriction cannot go, in whatever words it stands.
+"""
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from itertools import dropwhile, islice, takewhile
+from typing import Final
+
+from writing.model.claims.comparison import Comparison
+from writing.model.claims.pieces import SAYING, Piece, meaningful_keys, plain_word
+from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind
+
+LONGEST_NAME: Final = 3
+"""The most words that only name what another piece is about."""
+A_WORD: Final = 2
+"""The words of a piece that one word of the sentence's own may stand for."""
+FLOOR: Final = 0.51
+"""The least share of meaningful words that the supporting sentences must contain."""
+PIECE_FLOOR: Final = 0.25
+"""The least share in each piece of three words or more; a piece below it is an addition."""
+FEWEST_IN_PIECE: Final = 3
+LONGEST_ADDITION: Final = 3
+"""The most words in a row that the passages lack."""
+
+_LOOSE_PHRASES: Final = frozenset({"from", "by", "of", "to", "on", "into"})
+_EXACT: Final = frozenset(
+    [
+        "not",
+        "never",
+        "none",
+        "nothing",
+        "nobody",
+        "all",
+        "every",
+        "each",
+        "any",
+        "most",
+        "only",
+        "half",
+        "few",
+        "fewer",
+        "less",
+    ]
+)
+_RELATIVES: Final = frozenset({"who", "which", "that"})
+_TAKE_UP: Final = frozenset({"and", "but", "yet"})
+
+
+def unsaid_words(these: Comparison) -> Iterator[str]:
+    """Too many words of its own: in the sentence, in a piece, or in a row."""
+    if _share(meaningful_keys(these.claim.tokens), these.said) < FLOOR:
+        yield "its passages say too little of this"
+    for piece in these.pieces:
+        keys = meaningful_keys(piece.tokens)
+        if len(keys) >= FEWEST_IN_PIECE and _share(keys, these.said) < PIECE_FLOOR:
+            yield f"its passages say nothing of “{piece.text}”"
+    run: list[str] = []
+    for token in (each for each in these.claim.tokens if each.kind is WordKind.CONTENT):
+        run = [] if token.key in these.said.keys else [*run, token.text]
+        if len(run) > LONGEST_ADDITION:
+            yield f"its passages do not say “{' … '.join(run)}”"
+            return
+
+
+def _share(keys: Sequence[str], said: Piece) -> float:
+    return sum(key in said.keys for key in keys) / max(1, len(keys))
+
+
+def own_word(these: Comparison) -> Iterator[str]:
+    """The only word of its own, if it stands in the place of another one in a sentence that has its passage's order."""
+    own = own_words(these)
+    left = _left_out(these)
+    if len(own) == len(left) == 1 and _keeps_order(these, own[0]):
+        yield f"its passages do not say “{own[0].text}”, but “{left[0]}”"
+
+
+def own_words(these: Comparison) -> list[Token]:
+    """Returns the words that neither the nearest sentences have nor what names their subject."""
+    there = {token.key for text in these.texts for token in text}
+    there |= {key for each in these.support for key in each.before | each.topic}
+    return [token for piece in these.pieces for token in piece.told if token.key not in there]
+
+
+def _keeps_order(these: Comparison, own: Token) -> bool:
+    """Whether a sentence of the passages has all its other words, in this order."""
+    ours = [each.key for piece in these.pieces for each in piece.told if each != own]
+    for said in these.support:
+        theirs = [each.key for each in said.sentence.tokens]
+        rest = iter(theirs)
+        if all(key in rest for key in ours if key in theirs or key not in said.before | said.topic):
+            return True
+    return False
+
+
+def left_out_words(these: Comparison) -> Iterator[str]:
+    """Words of the pieces drawn on, for which the sentence has none of its own."""
+    left = _left_out(these)
+    if len(left) > A_WORD * len(own_words(these)):
+        yield f"its passage says “{left[0]}” there, which must not be left out"
+
+
+def _left_out(these: Comparison) -> list[str]:
+    keys = {token.key for token in these.claim.tokens}
+    return [
+        text
+        for each in these.support
+        for at in range(len(each.pieces))
+        for text in _left_out_of(each.pieces, at, keys, these)
+    ]
+
+
+def _left_out_of(
+    pieces: Sequence[Piece], at: int, keys: AbstractSet[str], these: Comparison
+) -> Iterator[str]:
+    piece = pieces[at]
+    has = {each.key for each in piece.told if each.key in keys and each.kind in SAYING}
+    follows = pieces[at + 1 : at + 2]
+    or_else = [each for each in follows if each.first == "or"]
+    if any(map(these.is_drawn_on, (piece, *or_else))) or len(has) > LONGEST_NAME:
+        if not any(_takes_up(piece, each, keys) for each in follows):
+            yield from _lacks(piece, keys)
+    elif piece.told and not has and piece.is_held and any(
+        these.is_drawn_on(each) or (each.keys and each.keys <= keys) for each in beside(pieces, at)
+    ):
+        yield piece.text
+
+
+def _takes_up(piece: Piece, other: Piece, keys: AbstractSet[str]) -> bool:
+    """Whether the sentence has its subject only, for what the other says of that: “They take heat, and are cheap”."""
+    more = other.first in _TAKE_UP and other.keys & keys - piece.keys and other.keys <= keys
+    rest = dropwhile(lambda each: each.key in keys, piece.told)
+    dated = any(each.kind is WordKind.NUMBER and each.key in keys for each in rest)
+    return bool(more and piece.told) and piece.told[0].key in keys and not dated
+
+
+def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
+    """Yields the words that the sentence lacks, but for mere descriptions.
+
+    Without numbers, “not” and “all”, a statement stays true without an adjective, and without “from …” or “by …”.
+    """
+    is_exact = any(each.kind is WordKind.NUMBER or plain_word(each) in _EXACT for each in piece.told)
+    phrase = ""
+    for at, token in enumerate(piece.tokens):
+        phrase = plain_word(token) if plain_word(token) in PREPOSITIONS else phrase
+        if token not in piece.told or token.key in keys:
+            phrase = phrase if plain_word(token) in PREPOSITIONS | ARTICLES else ""
+            continue
+        described = any(
+            each.kind is WordKind.CONTENT and each.key in keys for each in piece.tokens[at + 1 : at + 2]
+        )
+        adjective = described and (token is not piece.told[0] or piece.first in _RELATIVES)
+        loose = phrase in _LOOSE_PHRASES and not token.text[0].isupper()
+        if not _describes(piece, token, keys) and (is_exact or not (adjective or loose or _is_manner(token))):
+            yield token.text
+
+
+def _is_manner(token: Token) -> bool:
+    return token.kind is WordKind.CONTENT and token.text.endswith("ly")
+
+
+def _describes(piece: Piece, token: Token, keys: AbstractSet[str]) -> bool:
+    """Whether it only describes a name right behind it that the sentence has: “the bakery chain Dorsten”."""
+    behind = takewhile(lambda each: each.kind is WordKind.CONTENT, piece.tokens[piece.tokens.index(token) :])
+    described = dropwhile(lambda each: each.key not in keys, behind)
+    return token.kind is WordKind.CONTENT and any(each.text[0].isupper() for each in islice(described, 1))
+
+
+def beside(pieces: Sequence[Piece], at: int) -> Sequence[Piece]:
+    """Returns the piece before this one; if it begins a statement, the rest of that."""
+    if at and not pieces[at - 1].ends_statement:
+        return pieces[at - 1 : at]
+    end = next((place for place in range(at, len(pieces)) if pieces[place].ends_statement), len(pieces))
+    return pieces[at + 1 : end + 1]

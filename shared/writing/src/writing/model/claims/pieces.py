@@ -1,0 +1,118 @@
+"""Cuts sentences into pieces: the words between two marks or joining words. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from writing.model.claims.vocabulary import rows
+from writing.model.claims.wording import PREPOSITIONS, Token, WordKind, content_key
+
+SAYING: Final = frozenset({WordKind.CONTENT, WordKind.NUMBER})
+"""The kinds of words that carry meaning of their own."""
+CONDITIONS: Final = frozenset({"if", "unless", "except", "provided"})
+_ADDS: Final = frozenset(
+    "and but yet nor while whereas which who whose because so although though".split()  # noqa: SIM905
+)
+"""They add a statement, which may be left out."""
+_LIMITS: Final = CONDITIONS | {"when", "where", "whenever", "once", "until"}
+BEGINS: Final = _ADDS | _LIMITS
+_HELD: Final = _LIMITS | {"or", "as", "according", "before", "after"}
+FRAME_KEYS: Final = frozenset(content_key(word) for row in rows("frames") for word in row["words"].split())
+"""Words that attribute, doubt, deny, limit or announce what stands with them."""
+_TELLING: Final = FRAME_KEYS | {
+    content_key(word) for word in ("find", "show", "hold", "so", "mean", "provided")
+}
+"""Behind them, “that” begins no description of a thing."""
+_ENDS: Final = frozenset({";", ":", ".", "!"})
+
+
+@dataclass(frozen=True)
+class Piece:
+    tokens: tuple[Token, ...]
+    ends_statement: bool = True
+    begins_statement: bool = True
+    after_mark: bool = True
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys of the words and numbers that carry meaning."""
+        return frozenset(meaningful_keys(self.tokens))
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """All words in lower case; “no”, “cannot” and “n't” become “not”."""
+        return frozenset(map(plain_word, self.tokens))
+
+    @cached_property
+    def told(self) -> tuple[Token, ...]:
+        """The words that a sentence may neither add nor leave out unseen."""
+        return tuple(
+            each
+            for at, each in enumerate(self.tokens)
+            if plain_word(each) not in BEGINS | PREPOSITIONS | {"otherwise", "according", "instead"}
+            and (each.kind in {WordKind.CONTENT, WordKind.STRICT} or is_number(self.tokens, at))
+        )
+
+    @property
+    def text(self) -> str:
+        return " ".join(token.text for token in self.tokens)
+
+    @property
+    def first(self) -> str:
+        return plain_word(self.tokens[0])
+
+    @property
+    def is_held(self) -> bool:
+        """Whether it limits the piece beside it: “if …”, and “in …” at the beginning of a statement, “who …” without a comma."""
+        return (
+            (self.first in _HELD and not (self.first == "as" and self.after_mark))
+            or (self.begins_statement and self.first in PREPOSITIONS)
+            or (self.first == "who" and not self.after_mark)
+        )
+
+
+def meaningful_keys(tokens: Sequence[Token]) -> list[str]:
+    return [token.key for token in tokens if token.kind in SAYING]
+
+
+def plain_word(token: Token) -> str:
+    return "not" if token.key == "not" else token.text.casefold()
+
+
+def is_number(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the word is a number, and not the “one” of “a coarser one”."""
+    token = tokens[at]
+    if token.text.casefold() != "one":
+        return token.kind is WordKind.NUMBER
+    follows = tokens[at + 1 : at + 2]
+    described = at > 0 and tokens[at - 1].kind is WordKind.CONTENT
+    return not described and bool(follows) and follows[0].kind in SAYING
+
+
+def pieces_of(tokens: Sequence[Token]) -> tuple[Piece, ...]:
+    found: list[Piece] = []
+    part: list[Token] = []
+    begins = mark = True
+    for at, token in enumerate(tokens):
+        is_mark = token.kind is WordKind.BREAK and not token.text.isalpha() and not _is_in_time(tokens, at)
+        if part and (is_mark or plain_word(token) in BEGINS or _describes(tokens, at)):
+            ends = token.text in _ENDS
+            found.append(Piece(tuple(part), ends, begins, mark))
+            part, begins, mark = [], ends, False
+        mark = mark or is_mark
+        if not is_mark:
+            part.append(token)
+    return (*found, Piece(tuple(part), True, begins, mark)) if part else tuple(found)
+
+
+def _describes(tokens: Sequence[Token], at: int) -> bool:
+    """Whether it is the “that” of “a herb that needs sun”, and not of “they say that”."""
+    before = tokens[at - 1]
+    return plain_word(tokens[at]) == "that" and before.kind is WordKind.CONTENT and before.key not in _TELLING
+
+
+def _is_in_time(tokens: Sequence[Token], at: int) -> bool:
+    """Whether it is a mark of “2:07:41”."""
+    beside = (*tokens[at - 1 : at], *tokens[at + 1 : at + 2])
+    return len(beside) > 1 and all(each.kind is WordKind.NUMBER for each in beside)
