@@ -12,9 +12,7 @@ KINDS = 25
 BANK = read_bank()
 
 
-def test_the_bank_has_270_true_sentences_and_500_lies_of_25_kinds_in_ten_subjects() -> (
-    None
-):
+def test_the_bank_has_270_true_sentences_and_500_lies_of_25_kinds_in_ten_subjects() -> None:
     true = Counter(each.subject for each in BANK if each.is_true)
     lies = Counter(each.subject for each in BANK if not each.is_true)
 

@@ -122,8 +122,11 @@ def _left_out_of(
     if any(map(these.is_drawn_on, (piece, *or_else))) or len(has) > LONGEST_NAME:
         if not any(_takes_up(piece, each, keys) for each in follows):
             yield from _lacks(piece, keys)
-    elif piece.told and not has and piece.is_held and any(
-        these.is_drawn_on(each) or (each.keys and each.keys <= keys) for each in beside(pieces, at)
+    elif (
+        piece.told
+        and not has
+        and piece.is_held
+        and any(these.is_drawn_on(each) or (each.keys and each.keys <= keys) for each in beside(pieces, at))
     ):
         yield piece.text
 
