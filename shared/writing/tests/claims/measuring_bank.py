@@ -1,16 +1,20 @@
-"""Measures the rules on the bank of the exam, with an honest judge, an agreeing one and none.
+"""Measures the rules on the bank of the exam and on the second bank, with an honest judge, an agreeing one and none.
 
-    python shared/writing/tests/claims/measuring_bank.py            # both halves, and what each rule earns
+    python shared/writing/tests/claims/measuring_bank.py            # all halves, and what each rule earns
     python shared/writing/tests/claims/measuring_bank.py through    # and the lies that get past an agreeing judge
 
 The honest judge answers what the bank says. The agreeing one finds everything supported, and shows the nearest sentences of
 the passages for it, word for word. What does not stand is written once more, in the bank's second wording.
+
+The second bank (`second_bank/`) has the form of the exam's, and another author, who did not read the rules. Its passages
+tell of real things, in words of their own; their figures are not vouched for.
 """
 
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from writing import ArticleSource
@@ -21,11 +25,12 @@ from writing.model.claims.rules import RULES
 from writing.model.claims.wording import tokens_of
 from writing.model.copying import SourceRuns
 from writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
-from writing.model.exam.bank import ExamItem, Half, read_bank
+from writing.model.exam.bank import ExamItem, Half, read_bank, read_items
 from writing.model.judge.findings import apply_reading
 from writing.model.judge.question import Claim, Quote, Reading
 
 HALVES: Final[tuple[Half, ...]] = ("development", "blind")
+SECOND_BANK: Final = Path(__file__).parent / "second_bank"
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,11 @@ class HalfCounts:
     """Lies that stand if a judge agrees to everything; `unjudged`, without a judge."""
     unjudged: tuple[ExamItem, ...]
     true_unjudged: int
+
+
+def read_second_bank() -> tuple[ExamItem, ...]:
+    subjects = (each.read_text("utf-8") for each in sorted(SECOND_BANK.glob("*.json")))
+    return tuple(item for subject in subjects for item in read_items(subject))
 
 
 def count(items: Sequence[ExamItem]) -> HalfCounts:
@@ -107,9 +117,9 @@ def rules_worth(items: Sequence[ExamItem]) -> Iterator[tuple[str, int, int]]:
 
 
 def main() -> None:
-    for half in HALVES:
-        found = count(read_bank(half))
-        _say(f"{half}: {found.true} true sentences, {found.lies} lies")
+    for name, items in {**{half: read_bank(half) for half in HALVES}, "second": read_second_bank()}.items():
+        found = count(items)
+        _say(f"{name}: {found.true} true sentences, {found.lies} lies")
         _say(
             f"  honest judge keeps {found.first} true at first, {found.mended} after mending ({found.mended / found.true:.1%})"
         )

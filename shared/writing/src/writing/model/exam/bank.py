@@ -51,18 +51,20 @@ class ExamItem:
 
 def read_bank(half: Half | None = None) -> tuple[ExamItem, ...]:
     """Returns the items of one half, or all of them."""
-    return tuple(item for subject in SUBJECTS for item in _items(subject) if half in {None, item.half})
+    subjects = (files(__package__).joinpath(f"{each}.json").read_text("utf-8") for each in SUBJECTS)
+    return tuple(item for subject in subjects for item in read_items(subject) if half in {None, item.half})
 
 
-def _items(subject: str) -> Iterator[ExamItem]:
-    told: Mapping[str, Any] = json.loads(files(__package__).joinpath(f"{subject}.json").read_text("utf-8"))
+def read_items(subject: str) -> Iterator[ExamItem]:
+    """Yields the items of one subject, given as JSON."""
+    told: Mapping[str, Any] = json.loads(subject)
     passages = {
         name: Evidence(name, each["heading"], each["text"]) for name, each in told["passages"].items()
     }
 
     def item(kind: str, each: Mapping[str, Any], finding: Finding, claims: Sequence[Claim]) -> ExamItem:
         return ExamItem(
-            subject,
+            told["subject"],
             told["half"],
             kind,
             each["sentence"],
