@@ -31,6 +31,8 @@ DOCUMENTATIONS: Final = (
     Documentation("borgbackup-doc", "Sphinx"),
     Documentation("doxygen-doc", "Doxygen"),
     Documentation("mkdocs-doc", "MkDocs"),
+    Documentation("gnucash-docs", "DocBook, Yelp's stylesheets"),
+    Documentation("qtbase5-doc-html", "QDoc"),
 )
 
 
