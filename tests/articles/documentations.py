@@ -1,5 +1,6 @@
 """The documentations that are measured, and where their Debian packages put them."""
 
+import re
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ CORPORA: Final = {
     "nursery": Path(__file__).parent / "nursery",
 }
 """Short pages in prose; `keywords/NAME.tsv` has what a marketer would type."""
+
+
+_ENGLISH: Final = re.compile(r"(?:^|[-_])en(?:[-_]|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +58,13 @@ def folder_of(package: str, *, install: bool = False) -> Path:
 
 
 def choose_folder(pages: list[Path]) -> Path:
-    """Returns the topmost folder with an index.html that has most pages; of translations, the English one."""
+    """Returns the topmost folder with an index.html that has most pages; of translations, an English one."""
     fronts = {path.parent for path in pages if path.name == "index.html"}
     tops = [folder for folder in fronts if not fronts.intersection(folder.parents)]
     if not tops:
         return Counter(path.parent for path in pages).most_common(1)[0][0]
     counts = {folder: sum(folder in path.parents for path in pages) for folder in tops}
-    return max(tops, key=lambda folder: (counts[folder], folder.name.startswith("en"), str(folder)))
+    return max(tops, key=lambda folder: (bool(_ENGLISH.search(folder.name)), counts[folder], str(folder)))
 
 
 def _files(package: str) -> list[Path]:

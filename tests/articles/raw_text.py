@@ -42,7 +42,7 @@ def parts_of(main: lxml.html.HtmlElement) -> Iterator[lxml.html.HtmlElement | Te
     for event, element in walk:
         named = isinstance(element.tag, str)
         if event == "start" and named:
-            if element is not main and (element.tag in HEADINGS or _is_furniture(element)):
+            if element is not main and (element.tag in HEADINGS or _is_furniture(element, main)):
                 if element.tag in HEADINGS:
                     yield element
                 # Its "end" comes all the same, and with it the text behind it.
@@ -57,9 +57,16 @@ def parts_of(main: lxml.html.HtmlElement) -> Iterator[lxml.html.HtmlElement | Te
                 yield TextRun(count_words(element.tail), listings > 0)
 
 
-def _is_furniture(element: lxml.html.HtmlElement) -> bool:
+def _is_furniture(element: lxml.html.HtmlElement, main: lxml.html.HtmlElement) -> bool:
+    if element.tag in _UNSEEN | _FURNITURE_TAGS:
+        return True
     names = {*element.get("class", "").split(), element.get("id", "")}
-    return element.tag in _UNSEEN | _FURNITURE_TAGS or bool(names.intersection(_FURNITURE.split()))
+    # QDoc leaves its header open, so that the whole page is in it.
+    return bool(names.intersection(_FURNITURE.split())) and 2 * _size(element) < _size(main)
+
+
+def _size(element: lxml.html.HtmlElement) -> int:
+    return sum(map(len, element.itertext()))
 
 
 def count_runs(runs: Iterable[TextRun]) -> int:
@@ -89,7 +96,7 @@ def visible_text(root: lxml.html.HtmlElement, *, furniture: bool = True) -> Iter
     walk = etree.iterwalk(root, events=("start", "end", "comment", "pi"))
     for event, element in walk:
         if event == "start" and isinstance(element.tag, str):
-            is_left_out = not furniture and element is not root and _is_furniture(element)
+            is_left_out = not furniture and element is not root and _is_furniture(element, root)
             if is_left_out or element.tag in _UNSEEN or _is_footnote_mark(element):
                 walk.skip_subtree()
                 continue
