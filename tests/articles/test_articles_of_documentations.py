@@ -24,10 +24,10 @@ _MOST_LOST = {
     "octave-doc": 0.2,
     "postfix-doc": 0.12,
     "borgbackup-doc": 0.04,
-    "doxygen-doc": 0.04,
+    "doxygen-doc": 0.08,
     "mkdocs-doc": 0.02,
 }
-"""Shares of words: figures, lists of links and "See also"; in manual pages the hyphens at the ends of lines."""
+"""Shares of words: figures, lists of links, "See also", summaries of members; in manual pages the hyphens at the ends of lines."""
 
 
 @pytest.mark.parametrize("name", _LEAST_SHARE)
