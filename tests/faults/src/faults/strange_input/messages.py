@@ -17,6 +17,7 @@ from hypothesis.strategies import SearchStrategy
 
 from envelope import MAX_MESSAGE_BYTES, DeadLetterResolved, MessageType
 from envelope.brand import CATALOGUE
+from envelope.brand.payloads import MAX_QUESTIONS
 from faults.strange_input.raw_properties import RawProperties
 
 SECRET: Final = "s3cret-4711"
@@ -112,6 +113,9 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "brand_slug": _slugs,
     "keyword": _some_text,
     "priority": st.sampled_from(["high", "normal", "low"]),
+    "open_questions": st.fixed_dictionaries(
+        {"answers_id": _identities, "questions": st.lists(_some_text, min_size=1, max_size=MAX_QUESTIONS)}
+    ),
     "research_id": _identities,
     "content_id": _identities,
     "erasure_id": _identities,
