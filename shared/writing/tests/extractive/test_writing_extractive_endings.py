@@ -34,8 +34,10 @@ def units(*groups: Block | tuple[Block, ...]) -> tuple[Unit, ...]:
         (P(f"{HEAT.text} They are controlled by the following parameters."), (HEAT,)),
         (P("default: ['wood'] (the \"wood\" kiln)."), ()),
         (P("This will result in the following kiln:"), ()),
-        # A count promises nothing where the source has no more to say.
-        (WAYS, (WAYS,)),
+        # A count that nothing follows.
+        (WAYS, ()),
+        (P("The kiln comes with a couple of ready to use cones."), ()),
+        (P("Kilns are fired to various degrees."), (P("Kilns are fired to various degrees."),)),
     ],
 )
 def test_the_end_of_an_article(last: Block | tuple[Block, ...], kept: tuple[Block, ...]) -> None:

@@ -53,14 +53,14 @@ def shown(*blocks: Block, address: str | None = None) -> list[str]:
         ([P(f"{HEAT} See Kilns. For example:"), CODE], [f"{HEAT} […] For example: [1]\n\n{FENCED}"]),
         ([P("The stages are the following."), bullets("Dry", "Fire")], ["The stages are the following. [1]\n\n- Dry [1]\n- Fire [1]"]),
         ([P("A kiln has three parts."), bullets("Door", "Wall", "Roof")], ["A kiln has three parts. [1]\n\n- Door [1]\n- Wall [1]\n- Roof [1]"]),
-        ([P("The stages are:"), Label("Stages"), bullets("Dry")], ["The stages are: [1]\n\nStages [1]\n\n- Dry [1]"]),
+        ([P("The stages are:"), Label("Stages"), bullets("Dry")], ["The stages are: [1]\n\n**Stages** [1]\n\n- Dry [1]"]),
         # A paragraph in lower case goes on with the sentence, and may lead on.
         ([P("For example,"), CODE, P("does not heat the kiln, but"), CODE, P(LOAD)],
          [f"For example, [1]\n\n{FENCED}\n\ndoes not heat the kiln, but [1]\n\n{FENCED}", f"{LOAD} [1]"]),
         ([P("Do this:"), bullets("Enter:"), CODE], [f"Do this: [1]\n\n- Enter: [1]\n\n{FENCED}"]),
         # A list that no sentence leads up to.
         ([P(HEAT), bullets("Dry", "Fire")], [f"{HEAT} [1]", "- Dry [1]\n- Fire [1]"]),
-        ([Label("Parts"), bullets("Door")], ["Parts [1]\n\n- Door [1]"]),
+        ([Label("Parts"), bullets("Door")], ["**Parts** [1]\n\n- Door [1]"]),
         ([Label("Figure of a kiln"), P(HEAT)], [f"{HEAT} [1]"]),
         ([Note("Warning", (P(HEAT),))], [f"> **Warning:** {HEAT} [1]"]),
         ([Definitions((DefinitionEntry(("ramp", "r"), (P("Heats up."), CODE)), DefinitionEntry(("hold",), (P("Waits."),))))],
@@ -189,12 +189,12 @@ def test_what_stands_behind_a_dropped_paragraph_is_marked() -> None:
 
 
 def test_long_lists_stop_after_whole_items() -> None:
-    items = [f"Item {n} of a list has nine words in it." for n in range(120)]
+    items = [f"Item {n} of a list has nine words in it." for n in range(160)]
     (unit,) = units(bullets(*items))
     kept, more = unit.blocks
     assert isinstance(kept, ItemList)
     assert 45 <= len(kept.items) < 55
-    assert more == Label(f"({120 - len(kept.items)} more in the source)")
+    assert more == Label(f"({160 - len(kept.items)} more in the source)")
     numbered = tuple(ListItem((P(text),)) for text in items[:80])
     whole, *rest = units(ItemList(numbered, ordered=True))
     assert not rest

@@ -11,7 +11,7 @@ from datetime import date
 
 from slugify import slugify
 
-from documents.blocks import Definitions
+from documents.blocks import Definitions, text_of
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
 from documents.words import stems_of, telling_stems
@@ -24,7 +24,7 @@ from writing.extractive.links import resolver
 from writing.extractive.markdown import MarkdownWriter
 from writing.extractive.passages import with_section
 from writing.extractive.quotations import quote_sources
-from writing.extractive.references import is_dependent
+from writing.extractive.references import companies_in, is_dependent
 from writing.extractive.sentences import split
 from writing.extractive.spine import WHOLE_WORDS, NoSpineError, Spine, SpineReader
 from writing.extractive.times import is_outdated
@@ -156,6 +156,7 @@ class _SpineArticle:
         self._language = language
         self._today = today
         self._is_entry = self._section.level >= ENTRY_LEVEL
+        self._strangers = _strangers(keyword, sources)
 
     def write(self) -> Article:
         """Returns the article.
@@ -168,6 +169,8 @@ class _SpineArticle:
         if is_foreign(_sample(self._source), self._language):
             raise NoSpineError(f"is not in the brand's language ({self._language})")
         spine = self._spine(self._source)
+        if (missing := self._missing_step(spine)) is not None:
+            raise NoSpineError(f"is too long for an article, which would stop before “{missing}”")
         parts = [(self._source, part) for part in spine.parts]
         if spine.words < SHORT_WORDS:
             parts += self._added(spine)
@@ -201,8 +204,18 @@ class _SpineArticle:
             is_outdated=lambda sentence: is_outdated(sentence, source.published_on, self._today),
             resolves=lambda target: resolve(target) is not None or target in shown,
             is_whole=is_whole and has_neighbours,
+            strangers=self._strangers,
         )
         return SpineReader(source.section, source.titles_above, self._stems, source.about, units).read()
+
+    def _missing_step(self, spine: Spine) -> str | None:
+        """Returns the title of the section that does what the keyword says, if that is left out: "Compiling …"."""
+        action, *_ = self._keyword.split() or [""]
+        stems = frozenset(stems_of(action)) if action.casefold().endswith("ing") else frozenset()
+        if any(not stems.isdisjoint(stems_of(part.heading)) for part in spine.parts if part.heading):
+            return None
+        titles = (section.title for section in spine.left_out)
+        return next((title for title in titles if not stems.isdisjoint(stems_of(title))), None)
 
     def _added(self, spine: Spine) -> Iterator[tuple[ArticleSource, Part]]:
         """Yields the openings of other sections on the keyword, while the article is short."""
@@ -330,6 +343,14 @@ def _places(source: ArticleSource) -> frozenset[str]:
     assert source.section is not None
     anchors = {each for _, section in source.section.walk() for each in (section.anchor, *section.anchors)}
     return frozenset(f"{source.path}#{anchor}" for anchor in anchors if anchor) | {source.path or ""}
+
+
+def _strangers(keyword: str, sources: Sequence[ArticleSource]) -> frozenset[str]:
+    """Returns the companies that the sources name, and that none of them, nor the keyword, has for its subject."""
+    titles = " ".join((keyword, *(title for each in sources for title in (each.title, *each.titles_above))))
+    sections = (section for each in sources if each.section for _, section in each.section.walk())
+    texts = (text_of(block) for section in sections for block in section.blocks)
+    return companies_in(texts) - frozenset(titles.split())
 
 
 def _levels(parts: Sequence[Part]) -> list[int]:

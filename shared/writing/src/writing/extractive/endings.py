@@ -17,6 +17,12 @@ _OPENS_NEXT: Final = re.compile(
     re.IGNORECASE,
 )
 _VALUE: Final = re.compile(r"^[\w-]{1,20}(?: [\w-]{1,20})?: ")
+# What a last sentence counts is missed: "There are a couple of ready to use scripts."
+_COUNTS: Final = re.compile(
+    r"\b(?:there (?:are|is)|ha(?:s|ve)|comes? with|provides?|offers?) (?:two|three|four|five|several|a few|a couple of)"
+    r" (?:\w+ ){0,3}\w+s(?: (?:\w+ ){0,4}\w+)?\.$",
+    re.IGNORECASE,
+)
 MAX_VALUE_WORDS: Final = 30
 
 
@@ -135,7 +141,7 @@ def _shorter(blocks: tuple[Block, ...], *, has_more: bool, is_last: bool) -> tup
 
 
 def _can_end(sentence: str, *, has_more: bool, is_last: bool) -> bool:
-    if references.promises(sentence, has_more=has_more):
+    if references.promises(sentence, has_more=has_more) or (is_last and _COUNTS.search(sentence)):
         return False
     if not is_last:
         return True

@@ -29,7 +29,7 @@ class MarkdownWriter:
                 case Paragraph():
                     yield self._line(block) + self._mark
                 case Label(text):
-                    yield escape_beginning(escape(text)) + self._mark
+                    yield (f"**{escape(text)}**" if text[:1] != "(" else escape(text)) + self._mark
                 case Listing(lines):
                     yield fenced(lines)
                 case Table():

@@ -27,13 +27,15 @@ from writing.extractive import references
 from writing.extractive.sentences import spans, split
 
 _SIGN: Final = re.compile(r"[-•*–] (?=\S)")  # noqa: RUF001 - a dash
+_NAME: Final = re.compile(r"\b[A-Z][a-z]+\b")
+_NUMBER: Final = re.compile(r"(\d{1,2})[.)] (?=\S)")
 ELLIPSIS: Final = "[…]"
 MAX_PARAGRAPH_WORDS: Final = 220
 MAX_NUMBERED_WORDS: Final = 900
 MAX_ROWS: Final = 200
 MAX_COLUMNS: Final = 12
 MAX_LINES: Final = 400
-WHOLE_LIST_WORDS: Final = 900
+WHOLE_LIST_WORDS: Final = 1_200
 """Longer lists of independent items stop at `SHOWN_LIST_WORDS`."""
 SHOWN_LIST_WORDS: Final = 450
 LEAST_ITEMS_SHOWN: Final = 0.8
@@ -86,6 +88,8 @@ class Mender:
     heading: AbstractSet[str]
     is_whole: bool = False
     """Whether the page or section around it is shown from beginning to end."""
+    strangers: AbstractSet[str] = frozenset()
+    """Names that the source introduces elsewhere."""
 
     def paragraph(
         self, paragraph: Paragraph, *, leads: bool = False, surroundings: Surroundings | None = None
@@ -119,7 +123,13 @@ class Mender:
             if away is None and not is_torn and (words <= MAX_PARAGRAPH_WORDS or leading or not kept):
                 kept.append(at)
                 continue
-            if leading or (is_torn and not kept):
+            is_aside = (
+                leading
+                and kept
+                and away is _Reference.POINTS
+                and not references.promises(text, has_more=False)
+            )
+            if (leading and not is_aside) or (is_torn and not kept):
                 return None
             is_pointer_dropped = away is _Reference.POINTS
             if kept[-1:] == [at - 1] and away is _Reference.DANGLES and references.qualifies(text):
@@ -136,6 +146,10 @@ class Mender:
         sentence = paragraph.text[begin:end]
         if len(sentence) > references.MAX_CHARACTERS or references.has_credentials(sentence):
             return _Reference.DANGLES
+        if not self.strangers.isdisjoint(_NAME.findall(sentence)):
+            return _Reference.POINTS
+        if references.speaks_of_type(sentence):
+            return _Reference.POINTS
         told = references.without_lead(sentence) if leading or around.below else sentence
         if self.is_outdated(sentence):
             return _Reference.POINTS
@@ -145,6 +159,8 @@ class Mender:
         if is_away or (not (around.listing or around.above) and references.needs_listing(told)):
             return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
         links = [each for each in paragraph.links if begin <= each.start < end]
+        if leading and references.is_pointer(told) and references.is_numbered(told):
+            return _Reference.POINTS
         if leading or any(self.resolves(each.target) for each in links):
             return None
         if references.is_pointer(told):
@@ -175,6 +191,7 @@ class Mender:
         part = paragraph.text[begin:end]
         return not any(self.resolves(each.target) for each in links) and (
             bool(links)
+            or references.speaks_of_type(part)
             or references.is_numbered(part)
             or references.is_positional(
                 part, has_above=around.above, has_below=around.below, is_whole=self.is_whole
@@ -196,7 +213,12 @@ class Mender:
         return shown or None
 
     def _list(self, whole: ItemList, items: Sequence[tuple[Block, ...]]) -> tuple[Block, ...]:
-        told = replace(whole, items=tuple(ListItem(_without_sign(item)) for item in items if item))
+        sign = _NUMBER if _is_numbered(items) else _SIGN
+        told = replace(
+            whole,
+            items=tuple(ListItem(_without_sign(item, sign)) for item in items if item),
+            ordered=whole.ordered or sign is _NUMBER,
+        )
         if whole.ordered:
             return (told,) if all(items) and words_in(told) <= MAX_NUMBERED_WORDS else ()
         # A few items that only point elsewhere are not missed.
@@ -261,10 +283,19 @@ def _without(paragraph: Paragraph, begin: int, end: int) -> Paragraph:
     return Paragraph(paragraph.text[:begin] + mark + paragraph.text[end:], tuple(links))
 
 
-def _without_sign(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Returns an item's blocks without a sign that the page typed in front of its text: "- ", "• "."""
+def _is_numbered(items: Sequence[tuple[Block, ...]]) -> bool:
+    """Whether the page typed numbers in front of the items of a list; the last one may have none."""
+    firsts = [item[0].text if item and isinstance(item[0], Paragraph) else "" for item in items]
+    numbers = [found and int(found[1]) for found in map(_NUMBER.match, firsts)]
+    if len(numbers) > 2 and numbers[-1] is None:  # noqa: PLR2004
+        numbers.pop()
+    return len(numbers) > 1 and numbers == [*range(1, len(numbers) + 1)]
+
+
+def _without_sign(blocks: tuple[Block, ...], pattern: re.Pattern[str] = _SIGN) -> tuple[Block, ...]:
+    """Returns an item's blocks without a sign that the page typed in front of its text: "- ", "• ", "1. "."""
     first = blocks[0]
-    sign = _SIGN.match(first.text) if isinstance(first, Paragraph) else None
+    sign = pattern.match(first.text) if isinstance(first, Paragraph) else None
     if sign is None or not isinstance(first, Paragraph):
         return blocks
     size = sign.end()
