@@ -5,6 +5,7 @@ same article. Sources that may only be quoted briefly give an article of short q
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -54,6 +55,10 @@ MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
 MAX_KEY_POINT = 240
 MAX_SLUG = 80
+_COURSE = re.compile(
+    r"\b(?:step[- ]by[- ]step|steps|quick[- ]?start|getting started|tutorial)\b", re.IGNORECASE
+)
+_STEP = re.compile(r"(?:step )?\d{1,2}\b(?!\.\d)", re.IGNORECASE)
 
 
 def compose(
@@ -209,7 +214,10 @@ class _SpineArticle:
         return SpineReader(source.section, source.titles_above, self._stems, source.about, units).read()
 
     def _missing_step(self, spine: Spine) -> str | None:
-        """Returns the title of the section that does what the keyword says, if that is left out: "Compiling …"."""
+        """Returns the title of a section that is left out and does what the keyword says, or is a step of it."""
+        is_course = _COURSE.search(f"{self._keyword} {self._section.title}") is not None
+        if steps := [each.title for each in spine.left_out if is_course or _STEP.match(each.title)]:
+            return steps[0]
         action, *_ = self._keyword.split() or [""]
         stems = frozenset(stems_of(action)) if action.casefold().endswith("ing") else frozenset()
         if any(not stems.isdisjoint(stems_of(part.heading)) for part in spine.parts if part.heading):

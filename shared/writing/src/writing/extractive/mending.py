@@ -146,12 +146,9 @@ class Mender:
         sentence = paragraph.text[begin:end]
         if len(sentence) > references.MAX_CHARACTERS or references.has_credentials(sentence):
             return _Reference.DANGLES
-        if not self.strangers.isdisjoint(_NAME.findall(sentence)):
-            return _Reference.POINTS
-        if references.speaks_of_type(sentence):
-            return _Reference.POINTS
         told = references.without_lead(sentence) if leading or around.below else sentence
-        if self.is_outdated(sentence):
+        is_numbered = references.is_pointer(told) and references.is_numbered(told)
+        if self.is_outdated(sentence) or self._is_aside(sentence) or (leading and is_numbered):
             return _Reference.POINTS
         is_away = references.is_positional(
             told, has_above=around.above, has_below=around.below, is_whole=self.is_whole
@@ -159,8 +156,6 @@ class Mender:
         if is_away or (not (around.listing or around.above) and references.needs_listing(told)):
             return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
         links = [each for each in paragraph.links if begin <= each.start < end]
-        if leading and references.is_pointer(told) and references.is_numbered(told):
-            return _Reference.POINTS
         if leading or any(self.resolves(each.target) for each in links):
             return None
         if references.is_pointer(told):
@@ -171,6 +166,10 @@ class Mender:
             if (name := paragraph.text[each.start : each.end])
         )
         return _Reference.DANGLES if names_place or references.is_numbered(told) else None
+
+    def _is_aside(self, sentence: str) -> bool:
+        """Whether a sentence speaks of bold type, or of a company in the examples of a book."""
+        return references.speaks_of_type(sentence) or not self.strangers.isdisjoint(_NAME.findall(sentence))
 
     def _without_pointers(self, paragraph: Paragraph, around: Surroundings) -> Paragraph:
         """Cuts brackets and last clauses that only say where else something stands: "(see section 4)", ", as shown in Table 2"."""

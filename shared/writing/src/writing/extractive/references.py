@@ -30,6 +30,7 @@ _NEAR: Final = (
 _POINTER: Final = re.compile(
     r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|(?:if|in case) .{1,120}?, |for .{1,120}?,? )?(?:please )?"
     r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
+    r"|^(?:to|for|if|in case|in order to) [^,]{1,120}, (?:please )?(?:see|refer to|consult)\b"
     # "Look at the grooves in the rubber" is a step.
     rf"|^(?:please )?look at (?:\w+ ){{0,4}}(?:{_PART}|documentation|examples?|files?)s?\b"
     r"|^more (?:on|about)\b|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
@@ -70,6 +71,9 @@ _POINTING: Final = re.compile(
 )
 # "Then proceed as described below": without its clause, nothing is said.
 _NEEDS_HOW: Final = re.compile(r"\b(?:proceed|continue|go on|carry on|is|are|be)$", re.IGNORECASE)
+_SUBORDINATE: Final = re.compile(
+    r"(?:to|in order to|if|in case|for|when|while|once|before|after|although|because)\b", re.IGNORECASE
+)
 _TO_A_PLACE: Final = re.compile(
     r"(?:\b(?:see|visit|read|review|consult|in|under|within|at|using|following|to|by|sections?|chapters?)|[\"“‘])\s*$",  # noqa: RUF001
     re.IGNORECASE,
@@ -101,6 +105,7 @@ _NEIGHBOUR: Final = re.compile(
 _ELSEWHERE: Final = re.compile(
     r"\bthe (?:previous|preceding|next|following|earlier|above) (?:(?:few|two|three|several) )?(?:figure|chapter|diagram)s?\b"
     r"|\b(?:the|our) (?:section|chapter|page|guide|article) (?:on|about|titled|called|named|entitled)\b|\bother chapters\b"
+    r"|\bin (?:previous|preceding|earlier|next|later) chapters?\b"
     rf"|\bthis {_WORK}\b(?! (?:number|size|cache|table|fault|break|of))|\bin (?:chapters?|sections?) (?:of|on)\b|\bsee (?:the )?sidebar\b"
     r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b",
     re.IGNORECASE,
@@ -226,7 +231,14 @@ def has_credentials(text: str) -> bool:
 def pointing_parts(text: str) -> list[tuple[int, int]]:
     """Returns the (begin, end) of brackets and last clauses of sentences that only point: "(see section 4)"."""
     parts = (match.span() for match in _POINTING.finditer(text))
-    return [(begin, end) for begin, end in parts if not _NEEDS_HOW.search(text[:begin])]
+    return [
+        (begin, end) for begin, end in parts if text[begin:end].endswith(")") or _says_something(text[:begin])
+    ]
+
+
+def _says_something(beginning: str) -> bool:
+    """Whether a sentence says something without its last clause: neither "Then proceed" nor "To turn it on"."""
+    return _NEEDS_HOW.search(beginning) is None and ("," in beginning or not _SUBORDINATE.match(beginning))
 
 
 def is_place_name(before: str, linked: str) -> bool:
