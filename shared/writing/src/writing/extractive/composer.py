@@ -44,7 +44,7 @@ MIN_ABOUT = 0.6
 ALSO_ABOUT = 0.72
 """The least aboutness of another section that fills up a short article."""
 SHORT_WORDS = 180
-MIN_ADDED = 20
+MIN_ADDED = 30
 """The fewest words of such a section, where its end is dropped."""
 MAX_TRIES = 6
 MAX_BEHIND = 0.25
@@ -243,7 +243,7 @@ class _SpineArticle:
                 continue
             if comparable(heading) in taken:
                 heading = tidy(other.titles_above[0]) if other.titles_above else heading
-            if comparable(heading) in taken or opening.units[0].first in said:
+            if opening.words < MIN_ADDED or comparable(heading) in taken or opening.units[0].first in said:
                 continue
             taken.add(comparable(heading))
             words += opening.words

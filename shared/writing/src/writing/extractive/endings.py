@@ -24,6 +24,7 @@ _COUNTS: Final = re.compile(
     re.IGNORECASE,
 )
 MAX_VALUE_WORDS: Final = 30
+MIN_LAST_WORDS: Final = 30
 
 
 def without_promises(parts: Sequence[Part]) -> list[Part]:
@@ -87,7 +88,17 @@ def ended(parts: Sequence[Part], least: int) -> list[Part]:
     while kept and kept[-1].units:
         *before, last = kept[-1].units
         mended = _mended(last, has_more=False, is_last=True)
-        shorter = [*kept[:-1], replace(kept[-1], units=(*before, *([mended] if mended else [])))]
+        units = (*before, *([mended] if mended else []))
+        if (
+            not before
+            and mended
+            and mended is not last
+            and kept[-1].heading
+            and mended.words < MIN_LAST_WORDS
+        ):
+            # What is left of the part is not worth its heading.
+            units = ()
+        shorter = [*kept[:-1], replace(kept[-1], units=units)]
         while len(shorter) > 1 and not shorter[-1].units:
             shorter.pop()
         if mended is last or not shorter[-1].units or sum(part.words for part in shorter) < least:

@@ -46,7 +46,7 @@ _BEFORE: Final = 40
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
 _ANNOUNCES: Final = re.compile(
     r"\b(?:following|follows?|below|for example|for instance|like this|such as|e\.g\.|these|here (?:is|are)|this way|as in|"
-    r"two|three|four|five|six|seven|eight|nine|ten|steps)\b",
+    r"two|three|four|five|six|seven|eight|nine|ten|several|steps)\b",
     re.IGNORECASE,
 )
 

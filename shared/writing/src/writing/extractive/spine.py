@@ -57,7 +57,7 @@ _VERB: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_OPENING: Final = re.compile(
-    r"^(?:(?:important |please )?note|warning|caution|tip|important|beware|hint|todo|fixme|deprecated|obsolete)\b[:!.,]?",
+    r"^(?:now that|(?:important |please )?note|warning|caution|tip|important|beware|hint|todo|fixme|deprecated|obsolete)\b[:!.,]?",
     re.IGNORECASE,
 )
 # Parts that any page may have: their text is the page's own introduction.
