@@ -35,7 +35,7 @@ MAX_NUMBERED_WORDS: Final = 900
 MAX_ROWS: Final = 200
 MAX_COLUMNS: Final = 12
 MAX_LINES: Final = 400
-WHOLE_LIST_WORDS: Final = 1_200
+WHOLE_LIST_WORDS: Final = 900
 """Longer lists of independent items stop at `SHOWN_LIST_WORDS`."""
 SHOWN_LIST_WORDS: Final = 450
 LEAST_ITEMS_SHOWN: Final = 0.8

@@ -41,7 +41,7 @@ _POINTER: Final = re.compile(
     r"|^(?:here|below|following) (?:is|are|we|follows?|you)\b|^the following\b|^(?:what follows|there follows)\b"
     rf"|^(?:as |like )?(?:an? |the )?(?:[\w-]+ ){{0,8}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
     rf"(?:in|at|on|under|by) (?!\w+ parts\b)(?:the |their |its |a )?(?:\w+ ){{0,4}}{_PART}s?\b"
-    r"|^(?:now )?(?:we|let us|let's|i)(?:'ll| will| shall)? (?:now |also |then |first |next )?(?:see|look|turn|discuss|describe|explain|cover|show|start|"
+    r"|^(?:now )?(?:we|let us|let's|i)(?:'ll| will| shall)? (?:now |also |then |first |next |only )?(?:see|look|turn|discuss|describe|explain|cover|show|start|give|focus|"
     r"talk|review|present|examine|return)\b"
     r"|^(?:click|visit|subscribe|sign up|go to|back to|return to|read more|jump to|next:|previous:|up:)"
     r"|\b(?:all rights reserved|cookie policy|newsletter|terms of (?:use|service)|click here|sponsored)\b|©|^copyright\b"
