@@ -45,6 +45,14 @@ def test_the_end_of_an_article(last: Block | tuple[Block, ...], kept: tuple[Bloc
     assert ended(parts, least=5)[-1] == Part("Firing", units(LOAD, *([kept] if kept else [])))
 
 
+def test_a_sentence_left_of_a_last_part_is_not_worth_its_heading() -> None:
+    parts = [
+        Part(None, units(HEAT, LOAD)),
+        Part("Firing", units(P(f"{LOAD.text} See the manual of the kiln."))),
+    ]
+    assert ended(parts, least=5) == parts[:1]
+
+
 def test_an_article_does_not_end_in_a_heading_and_keeps_its_least_words() -> None:
     parts = [Part(None, units(HEAT)), Part("Firing", units(Note("Tip", (LOAD,)))), Part("Gas", ())]
     assert ended(parts, least=5) == parts[:1]

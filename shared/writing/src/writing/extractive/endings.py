@@ -19,8 +19,8 @@ _OPENS_NEXT: Final = re.compile(
 _VALUE: Final = re.compile(r"^[\w-]{1,20}(?: [\w-]{1,20})?: ")
 # What a last sentence counts is missed: "There are a couple of ready to use scripts."
 _COUNTS: Final = re.compile(
-    r"\b(?:there (?:are|is)|ha(?:s|ve)|comes? with|provides?|offers?) (?:two|three|four|five|several|a few|a couple of)"
-    r" (?:\w+ ){0,3}\w+s(?: (?:\w+ ){0,4}\w+)?\.$",
+    r"\bthere (?:are|is) (?:two|three|four|five|some|several|a few|a couple of) [^.]{1,120}\.$"
+    r"|\b(?:ha(?:s|ve)|comes? with|provides?|offers?) (?:two|three|four|five|several|a few|a couple of) (?:\w+ ){0,3}\w+s\.$",
     re.IGNORECASE,
 )
 MAX_VALUE_WORDS: Final = 30

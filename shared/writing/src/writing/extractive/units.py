@@ -55,7 +55,7 @@ MIN_ENTRIES: Final = 3
 TOLD_WORDS: Final = 180
 """A section that tells so much does without the entries below it, unless a sentence leads up to them."""
 MAX_MEAN_ENTRY: Final = 90
-_LEADS: Final = re.compile(r"[:;,–—-]$|\b(?:and|or|like|as|is|are|to|with|of|the)$")  # noqa: RUF001
+_LEADS: Final = re.compile(r"[:;,–—-]$|\b(?:and|or|like|as|is|are|to|with|of|the|includ(?:e|es|ing))$")  # noqa: RUF001
 
 _ADDRESS: Final = re.compile(r"(?:→ )?(?:https?|ftp)://[^\s@]+")
 # A rule of a grammar: "value = *( text )".
