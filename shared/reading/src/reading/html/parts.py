@@ -44,7 +44,7 @@ _FURNITURE: Final = frozenset(
     # makeinfo
     " nav-panel copiable-link copiable-anchor summary-letter printindex-index-header footnotes-segment"
     # Doxygen
-    " navpath navrow tabs tablist summary memSeparator header-summary ttc ingroups"
+    " navpath navrow tabs tablist summary memSeparator header-summary memberdecls ttc ingroups"
     # MkDocs and other sites
     " md-sidebar md-header md-footer md-nav md-source md-tabs md-content__button mw-editsection mw-jump-link"
     " dropdown-menu tooltip tooltiptext previous_page next_page edit-link editlink"
