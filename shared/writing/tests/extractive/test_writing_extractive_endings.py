@@ -31,6 +31,8 @@ def units(*groups: Block | tuple[Block, ...]) -> tuple[Unit, ...]:
         (P(f"{HEAT.text} Now the glaze must be chosen."), (HEAT,)),
         (P(f"{HEAT.text} The details are listed in Chapter 14: “Glazes”."), (HEAT,)),
         (P(f"{HEAT.text} But is it hot?"), (HEAT,)),
+        (P(f"{HEAT.text} Select a cone and click on Forward."), (HEAT,)),
+        (P(f"{HEAT.text} The text below provides only a summary."), (HEAT,)),
         (P(f"{HEAT.text} They are controlled by the following parameters."), (HEAT,)),
         (P("default: ['wood'] (the \"wood\" kiln)."), ()),
         (P("This will result in the following kiln:"), ()),

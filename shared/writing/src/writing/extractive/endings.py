@@ -24,6 +24,10 @@ _COUNTS: Final = re.compile(
     re.IGNORECASE,
 )
 MAX_VALUE_WORDS: Final = 30
+# A step that leads to the next screen.
+_GOES_ON: Final = re.compile(
+    r"\b(?:click|press|select|choose)(?: on)?(?: the)? [\"“]?(?:Next|Forward|Continue)\b"
+)
 MIN_LAST_WORDS: Final = 30
 
 
@@ -162,6 +166,7 @@ def _can_end(sentence: str, *, has_more: bool, is_last: bool) -> bool:
         and not sentence.endswith("?")
         and not is_value
         and _OPENS_NEXT.match(sentence) is None
+        and _GOES_ON.search(sentence) is None
         and not references.is_pointer(sentence)
         and not references.is_numbered(sentence)
     )

@@ -37,7 +37,8 @@ _POINTER: Final = re.compile(
     r"|^(?:more|further|additional|full|complete|detailed|some) (?:\w+ ){0,2}(?:information|details?|documentation|examples?|explanations?) "
     r"(?:on|about|for|can|is|are|of|and)\b"
     rf"|^(?:in )?(?:this|the (?:following|next|present|rest of this|remainder of this)) (?:\w+ )?{_PART}s?\b"
-    rf"|^(?:the|this|these) (?:\w+ ){{0,3}}{_PART}s? (?:describes?|explains?|covers?|lists?|discuss(?:es)?|documents?|shows?|presents?|deals?)\b"
+    rf"|^(?:the|this|these) (?:\w+ ){{0,3}}{_PART}s? (?:below )?"
+    r"(?:describes?|explains?|covers?|lists?|discuss(?:es)?|documents?|shows?|presents?|deals?|provides? only)\b"
     r"|^(?:here|below|following) (?:is|are|we|follows?|you)\b|^the following\b|^(?:what follows|there follows)\b"
     rf"|^(?:as |like )?(?:an? |the )?(?:[\w-]+ ){{0,8}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
     rf"(?:in|at|on|under|by) (?!\w+ parts\b)(?:the |their |its |a )?(?:\w+ ){{0,4}}{_PART}s?\b"
@@ -120,7 +121,7 @@ _PROMISE: Final = re.compile(
     r":$|\b(?:the|these) following\b|\bas follows\b|^(?:here|these|below) (?:is|are)\b", re.IGNORECASE
 )
 _COUNT: Final = re.compile(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several|a few|a couple of|some|a number of|various|different) (?:\w+ ){0,3}\w+s"
+    r"\b(?:[2-9]|two|three|four|five|six|seven|eight|nine|ten|several|a few|a couple of|some|a number of|various|different) (?:\w+ ){0,3}\w+s"
     r"(?: (?:\w+ ){0,4}\w+)?\.$",
     re.IGNORECASE,
 )
