@@ -240,6 +240,17 @@ def test_a_page_is_shown_whole_or_in_whole_sections(
     assert article.body_markdown.rstrip().rpartition("\n\n")[2].startswith(closing or "Wood wa")
 
 
+@pytest.mark.parametrize(
+    ("keyword", "missing"),
+    [("firing kilns", "Firing"), ("kilns step by step", "Salt"), ("kilns", "Step 4: fire")],
+)
+def test_a_procedure_is_not_cut_before_its_step(keyword: str, missing: str) -> None:
+    children = [long_section(name, 400) for name in ("Raku", "Wood", "Gas")]
+    children.append(replace(long_section("Salt", 400), title=missing))
+    with pytest.raises(InsufficientSourcesError, match="would stop before"):
+        digest(page(P(KILN), title=keyword.capitalize(), children=children), keyword=keyword)
+
+
 def test_a_subsection_that_depends_on_what_is_left_out_is_left_out() -> None:
     torn = Section("Bricks", 2, "", (P("They are laid in two layers, as the last one cracks. " * 4),))
     assert headings(digest(page(P(KILN), children=(torn, *KINDS)))) == [

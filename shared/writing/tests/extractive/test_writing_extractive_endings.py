@@ -31,16 +31,28 @@ def units(*groups: Block | tuple[Block, ...]) -> tuple[Unit, ...]:
         (P(f"{HEAT.text} Now the glaze must be chosen."), (HEAT,)),
         (P(f"{HEAT.text} The details are listed in Chapter 14: “Glazes”."), (HEAT,)),
         (P(f"{HEAT.text} But is it hot?"), (HEAT,)),
+        (P(f"{HEAT.text} Select a cone and click on Forward."), (HEAT,)),
+        (P(f"{HEAT.text} The text below provides only a summary."), (HEAT,)),
         (P(f"{HEAT.text} They are controlled by the following parameters."), (HEAT,)),
         (P("default: ['wood'] (the \"wood\" kiln)."), ()),
         (P("This will result in the following kiln:"), ()),
-        # A count promises nothing where the source has no more to say.
-        (WAYS, (WAYS,)),
+        # A count that nothing follows.
+        (WAYS, ()),
+        (P("The kiln comes with a couple of ready to use cones."), ()),
+        (P("Kilns are fired to various degrees."), (P("Kilns are fired to various degrees."),)),
     ],
 )
 def test_the_end_of_an_article(last: Block | tuple[Block, ...], kept: tuple[Block, ...]) -> None:
     parts = [Part(None, units(HEAT, LOAD)), Part("Firing", units(LOAD, last))]
     assert ended(parts, least=5)[-1] == Part("Firing", units(LOAD, *([kept] if kept else [])))
+
+
+def test_a_sentence_left_of_a_last_part_is_not_worth_its_heading() -> None:
+    parts = [
+        Part(None, units(HEAT, LOAD)),
+        Part("Firing", units(P(f"{LOAD.text} See the manual of the kiln."))),
+    ]
+    assert ended(parts, least=5) == parts[:1]
 
 
 def test_an_article_does_not_end_in_a_heading_and_keeps_its_least_words() -> None:

@@ -18,6 +18,7 @@ from documents.blocks import (
 )
 from documents.sections import ENTRY_LEVEL, Section
 from documents.words import stems_of
+from writing.extractive import references
 from writing.extractive.markdown import MarkdownWriter
 from writing.extractive.units import Unit, UnitReader
 
@@ -53,14 +54,21 @@ def shown(*blocks: Block, address: str | None = None) -> list[str]:
         ([P(f"{HEAT} See Kilns. For example:"), CODE], [f"{HEAT} […] For example: [1]\n\n{FENCED}"]),
         ([P("The stages are the following."), bullets("Dry", "Fire")], ["The stages are the following. [1]\n\n- Dry [1]\n- Fire [1]"]),
         ([P("A kiln has three parts."), bullets("Door", "Wall", "Roof")], ["A kiln has three parts. [1]\n\n- Door [1]\n- Wall [1]\n- Roof [1]"]),
-        ([P("The stages are:"), Label("Stages"), bullets("Dry")], ["The stages are: [1]\n\nStages [1]\n\n- Dry [1]"]),
+        ([P("The stages are:"), Label("Stages"), bullets("Dry")], ["The stages are: [1]\n\n**Stages** [1]\n\n- Dry [1]"]),
         # A paragraph in lower case goes on with the sentence, and may lead on.
         ([P("For example,"), CODE, P("does not heat the kiln, but"), CODE, P(LOAD)],
          [f"For example, [1]\n\n{FENCED}\n\ndoes not heat the kiln, but [1]\n\n{FENCED}", f"{LOAD} [1]"]),
         ([P("Do this:"), bullets("Enter:"), CODE], [f"Do this: [1]\n\n- Enter: [1]\n\n{FENCED}"]),
         # A list that no sentence leads up to.
         ([P(HEAT), bullets("Dry", "Fire")], [f"{HEAT} [1]", "- Dry [1]\n- Fire [1]"]),
-        ([Label("Parts"), bullets("Door")], ["Parts [1]\n\n- Door [1]"]),
+        ([Label("Parts"), bullets("Door")], ["**Parts** [1]\n\n- Door [1]"]),
+        ([Label("Example:"), bullets("Door")], ["Example: [1]\n\n- Door [1]"]),
+        # Numbers that the page typed; the last item may have none.
+        ([bullets("1. Dry", "2. Fire", "Unload")], ["1. Dry [1]\n2. Fire [1]\n3. Unload [1]"]),
+        ([bullets("1. Dry", "3. Fire")], ["- 1\\. Dry [1]\n- 3\\. Fire [1]"]),
+        ([P(HEAT), Note("", (P("In the example, cones bend early."),))], [f"{HEAT} [1]"]),
+        ([P("value = *( text )")], ["```\nvalue = *( text )\n```"]),
+        ([P(f"{HEAT} See Figure 22.6."), CODE], [f"{HEAT} [1]\n\n{FENCED}"]),
         ([Label("Figure of a kiln"), P(HEAT)], [f"{HEAT} [1]"]),
         ([Note("Warning", (P(HEAT),))], [f"> **Warning:** {HEAT} [1]"]),
         ([Definitions((DefinitionEntry(("ramp", "r"), (P("Heats up."), CODE)), DefinitionEntry(("hold",), (P("Waits."),))))],
@@ -121,6 +129,15 @@ def test_blocks_that_belong_together(blocks: list[Block], expected: list[str]) -
             f"Shelves are loaded from the bottom […]. {HEAT}",
         ),
         (f"{HEAT} For the cones see section 4.", HEAT),
+        # A clause that says nothing without what it points at is not left alone.
+        (f"{HEAT} Unpack it, and then proceed as described in section 4.", HEAT),
+        (f"{HEAT} To turn the kiln on, see section 4.", HEAT),
+        # Type that an article does not show.
+        (f"{HEAT} Cones are shown in bold font. {LOAD}", f"{HEAT} […] {LOAD}"),
+        (f"{HEAT} Cones stand on the left (bold font).", f"{HEAT} Cones stand on the left."),
+        (f"{HEAT} The cones, which we will discover later, bend.", HEAT),
+        (f"{HEAT} In the proposed scenario, cones bend.", HEAT),
+        (f"{HEAT} A selection of cones includes", None),
         ("The kiln of chapter 3 is hot.", None),
         ("See the manual of the kiln.", None),
         ("In this chapter, kilns are described.", None),
@@ -211,6 +228,34 @@ def test_short_entries_are_one_list() -> None:
     assert "\n".join(MarkdownWriter(1, lambda _: None).blocks(unit.blocks)).startswith(
         "- **sin(x)**: Returns the sin of x. [1]\n- **cos(x)**"
     )
+
+
+def test_a_section_that_tells_enough_does_without_its_entries() -> None:
+    entries = tuple(
+        Section(name, ENTRY_LEVEL, blocks=(P(f"Returns the {name}."),)) for name in ("sin", "cos", "tan")
+    )
+    for blocks, shown_entries in [
+        ((P(HEAT),), True),
+        ((P(HEAT),) * 20, False),
+        ((*(P(HEAT),) * 20, P("The following functions are for kilns.")), True),
+    ]:
+        section = Section("Functions", 1, blocks=blocks, children=entries)
+        read = UnitReader(lambda _: False, lambda _: False).read(section, frozenset())
+        assert any("Returns the sin." in unit.text for unit in read) is shown_entries
+    several = (P("The following functions heat."), P("The following functions cool."))
+    section = Section("Functions", 1, blocks=several, children=entries)
+    (unit,) = UnitReader(lambda _: False, lambda _: False).read(section, frozenset())
+    assert "following" not in unit.text
+
+
+def test_companies_of_a_books_examples_are_not_spoken_of() -> None:
+    strangers = references.companies_in(["Kilnco Corp fires pots.", "The Ashby employees fire pots."])
+    assert strangers == {"Kilnco", "Ashby"}
+    reader = UnitReader(lambda _: False, lambda _: False, strangers=strangers)
+    (unit,) = reader.read(
+        Section("Kilns", 1, blocks=(P(f"{HEAT} Kilnco's kiln is hot. {LOAD}"),)), frozenset()
+    )
+    assert unit.text == f"{HEAT} […] {LOAD}"
 
 
 def test_listings_count_as_few_words() -> None:

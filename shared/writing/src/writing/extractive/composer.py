@@ -5,13 +5,14 @@ same article. Sources that may only be quoted briefly give an article of short q
 """
 
 import hashlib
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
 from slugify import slugify
 
-from documents.blocks import Definitions
+from documents.blocks import Definitions, text_of
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
 from documents.words import stems_of, telling_stems
@@ -24,7 +25,7 @@ from writing.extractive.links import resolver
 from writing.extractive.markdown import MarkdownWriter
 from writing.extractive.passages import with_section
 from writing.extractive.quotations import quote_sources
-from writing.extractive.references import is_dependent
+from writing.extractive.references import companies_in, is_dependent
 from writing.extractive.sentences import split
 from writing.extractive.spine import WHOLE_WORDS, NoSpineError, Spine, SpineReader
 from writing.extractive.times import is_outdated
@@ -43,7 +44,7 @@ MIN_ABOUT = 0.6
 ALSO_ABOUT = 0.72
 """The least aboutness of another section that fills up a short article."""
 SHORT_WORDS = 180
-MIN_ADDED = 20
+MIN_ADDED = 30
 """The fewest words of such a section, where its end is dropped."""
 MAX_TRIES = 6
 MAX_BEHIND = 0.25
@@ -54,6 +55,10 @@ MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
 MAX_KEY_POINT = 240
 MAX_SLUG = 80
+_COURSE = re.compile(
+    r"\b(?:step[- ]by[- ]step|steps|quick[- ]?start|getting started|tutorial)\b", re.IGNORECASE
+)
+_STEP = re.compile(r"(?:step )?\d{1,2}\b(?!\.\d)", re.IGNORECASE)
 
 
 def compose(
@@ -156,6 +161,7 @@ class _SpineArticle:
         self._language = language
         self._today = today
         self._is_entry = self._section.level >= ENTRY_LEVEL
+        self._strangers = _strangers(keyword, sources)
 
     def write(self) -> Article:
         """Returns the article.
@@ -168,6 +174,8 @@ class _SpineArticle:
         if is_foreign(_sample(self._source), self._language):
             raise NoSpineError(f"is not in the brand's language ({self._language})")
         spine = self._spine(self._source)
+        if (missing := self._missing_step(spine)) is not None:
+            raise NoSpineError(f"is too long for an article, which would stop before “{missing}”")
         parts = [(self._source, part) for part in spine.parts]
         if spine.words < SHORT_WORDS:
             parts += self._added(spine)
@@ -201,8 +209,21 @@ class _SpineArticle:
             is_outdated=lambda sentence: is_outdated(sentence, source.published_on, self._today),
             resolves=lambda target: resolve(target) is not None or target in shown,
             is_whole=is_whole and has_neighbours,
+            strangers=self._strangers,
         )
         return SpineReader(source.section, source.titles_above, self._stems, source.about, units).read()
+
+    def _missing_step(self, spine: Spine) -> str | None:
+        """Returns the title of a section that is left out and does what the keyword says, or is a step of it."""
+        is_course = _COURSE.search(f"{self._keyword} {self._section.title}") is not None
+        if steps := [each.title for each in spine.left_out if is_course or _STEP.match(each.title)]:
+            return steps[0]
+        action, *_ = self._keyword.split() or [""]
+        stems = frozenset(stems_of(action)) if action.casefold().endswith("ing") else frozenset()
+        if any(not stems.isdisjoint(stems_of(part.heading)) for part in spine.parts if part.heading):
+            return None
+        titles = (section.title for section in spine.left_out)
+        return next((title for title in titles if not stems.isdisjoint(stems_of(title))), None)
 
     def _added(self, spine: Spine) -> Iterator[tuple[ArticleSource, Part]]:
         """Yields the openings of other sections on the keyword, while the article is short."""
@@ -222,7 +243,7 @@ class _SpineArticle:
                 continue
             if comparable(heading) in taken:
                 heading = tidy(other.titles_above[0]) if other.titles_above else heading
-            if comparable(heading) in taken or opening.units[0].first in said:
+            if opening.words < MIN_ADDED or comparable(heading) in taken or opening.units[0].first in said:
                 continue
             taken.add(comparable(heading))
             words += opening.words
@@ -330,6 +351,14 @@ def _places(source: ArticleSource) -> frozenset[str]:
     assert source.section is not None
     anchors = {each for _, section in source.section.walk() for each in (section.anchor, *section.anchors)}
     return frozenset(f"{source.path}#{anchor}" for anchor in anchors if anchor) | {source.path or ""}
+
+
+def _strangers(keyword: str, sources: Sequence[ArticleSource]) -> frozenset[str]:
+    """Returns the companies that the sources name, and that none of them, nor the keyword, has for its subject."""
+    titles = " ".join((keyword, *(title for each in sources for title in (each.title, *each.titles_above))))
+    sections = (section for each in sources if each.section for _, section in each.section.walk())
+    texts = (text_of(block) for section in sections for block in section.blocks)
+    return companies_in(texts) - frozenset(titles.split())
 
 
 def _levels(parts: Sequence[Part]) -> list[int]:

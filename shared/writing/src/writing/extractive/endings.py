@@ -17,7 +17,18 @@ _OPENS_NEXT: Final = re.compile(
     re.IGNORECASE,
 )
 _VALUE: Final = re.compile(r"^[\w-]{1,20}(?: [\w-]{1,20})?: ")
+# What a last sentence counts is missed: "There are a couple of ready to use scripts."
+_COUNTS: Final = re.compile(
+    r"\bthere (?:are|is) (?:two|three|four|five|some|several|a few|a couple of) [^.]{1,120}\.$"
+    r"|\b(?:ha(?:s|ve)|comes? with|provides?|offers?) (?:two|three|four|five|several|a few|a couple of) (?:\w+ ){0,3}\w+s\.$",
+    re.IGNORECASE,
+)
 MAX_VALUE_WORDS: Final = 30
+# A step that leads to the next screen.
+_GOES_ON: Final = re.compile(
+    r"\b(?:click|press|select|choose)(?: on)?(?: the)? [\"“]?(?:Next|Forward|Continue)\b"
+)
+MIN_LAST_WORDS: Final = 30
 
 
 def without_promises(parts: Sequence[Part]) -> list[Part]:
@@ -81,7 +92,17 @@ def ended(parts: Sequence[Part], least: int) -> list[Part]:
     while kept and kept[-1].units:
         *before, last = kept[-1].units
         mended = _mended(last, has_more=False, is_last=True)
-        shorter = [*kept[:-1], replace(kept[-1], units=(*before, *([mended] if mended else [])))]
+        units = (*before, *([mended] if mended else []))
+        if (
+            not before
+            and mended
+            and mended is not last
+            and kept[-1].heading
+            and mended.words < MIN_LAST_WORDS
+        ):
+            # What is left of the part is not worth its heading.
+            units = ()
+        shorter = [*kept[:-1], replace(kept[-1], units=units)]
         while len(shorter) > 1 and not shorter[-1].units:
             shorter.pop()
         if mended is last or not shorter[-1].units or sum(part.words for part in shorter) < least:
@@ -135,7 +156,7 @@ def _shorter(blocks: tuple[Block, ...], *, has_more: bool, is_last: bool) -> tup
 
 
 def _can_end(sentence: str, *, has_more: bool, is_last: bool) -> bool:
-    if references.promises(sentence, has_more=has_more):
+    if references.promises(sentence, has_more=has_more) or (is_last and _COUNTS.search(sentence)):
         return False
     if not is_last:
         return True
@@ -145,6 +166,7 @@ def _can_end(sentence: str, *, has_more: bool, is_last: bool) -> bool:
         and not sentence.endswith("?")
         and not is_value
         and _OPENS_NEXT.match(sentence) is None
+        and _GOES_ON.search(sentence) is None
         and not references.is_pointer(sentence)
         and not references.is_numbered(sentence)
     )

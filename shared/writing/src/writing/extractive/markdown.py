@@ -29,7 +29,9 @@ class MarkdownWriter:
                 case Paragraph():
                     yield self._line(block) + self._mark
                 case Label(text):
-                    yield escape_beginning(escape(text)) + self._mark
+                    # The title of what follows; "Examples:" and "(2 more in the source)" are said in passing.
+                    is_title = not text.startswith("(") and not text.endswith(":")
+                    yield (f"**{escape(text)}**" if is_title else escape_beginning(escape(text))) + self._mark
                 case Listing(lines):
                     yield fenced(lines)
                 case Table():

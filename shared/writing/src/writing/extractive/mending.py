@@ -27,6 +27,8 @@ from writing.extractive import references
 from writing.extractive.sentences import spans, split
 
 _SIGN: Final = re.compile(r"[-•*–] (?=\S)")  # noqa: RUF001 - a dash
+_NAME: Final = re.compile(r"\b[A-Z][a-z]+\b")
+_NUMBER: Final = re.compile(r"(\d{1,2})[.)] (?=\S)")
 ELLIPSIS: Final = "[…]"
 MAX_PARAGRAPH_WORDS: Final = 220
 MAX_NUMBERED_WORDS: Final = 900
@@ -44,7 +46,7 @@ _BEFORE: Final = 40
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
 _ANNOUNCES: Final = re.compile(
     r"\b(?:following|follows?|below|for example|for instance|like this|such as|e\.g\.|these|here (?:is|are)|this way|as in|"
-    r"two|three|four|five|six|seven|eight|nine|ten|steps)\b",
+    r"two|three|four|five|six|seven|eight|nine|ten|several|steps)\b",
     re.IGNORECASE,
 )
 
@@ -86,6 +88,8 @@ class Mender:
     heading: AbstractSet[str]
     is_whole: bool = False
     """Whether the page or section around it is shown from beginning to end."""
+    strangers: AbstractSet[str] = frozenset()
+    """Names that the source introduces elsewhere."""
 
     def paragraph(
         self, paragraph: Paragraph, *, leads: bool = False, surroundings: Surroundings | None = None
@@ -119,7 +123,13 @@ class Mender:
             if away is None and not is_torn and (words <= MAX_PARAGRAPH_WORDS or leading or not kept):
                 kept.append(at)
                 continue
-            if leading or (is_torn and not kept):
+            is_aside = (
+                leading
+                and kept
+                and away is _Reference.POINTS
+                and not references.promises(text, has_more=False)
+            )
+            if (leading and not is_aside) or (is_torn and not kept):
                 return None
             is_pointer_dropped = away is _Reference.POINTS
             if kept[-1:] == [at - 1] and away is _Reference.DANGLES and references.qualifies(text):
@@ -137,7 +147,8 @@ class Mender:
         if len(sentence) > references.MAX_CHARACTERS or references.has_credentials(sentence):
             return _Reference.DANGLES
         told = references.without_lead(sentence) if leading or around.below else sentence
-        if self.is_outdated(sentence):
+        is_numbered = references.is_pointer(told) and references.is_numbered(told)
+        if self.is_outdated(sentence) or self._is_aside(sentence) or (leading and is_numbered):
             return _Reference.POINTS
         is_away = references.is_positional(
             told, has_above=around.above, has_below=around.below, is_whole=self.is_whole
@@ -155,6 +166,10 @@ class Mender:
             if (name := paragraph.text[each.start : each.end])
         )
         return _Reference.DANGLES if names_place or references.is_numbered(told) else None
+
+    def _is_aside(self, sentence: str) -> bool:
+        """Whether a sentence speaks of bold type, or of a company in the examples of a book."""
+        return references.speaks_of_type(sentence) or not self.strangers.isdisjoint(_NAME.findall(sentence))
 
     def _without_pointers(self, paragraph: Paragraph, around: Surroundings) -> Paragraph:
         """Cuts brackets and last clauses that only say where else something stands: "(see section 4)", ", as shown in Table 2"."""
@@ -175,6 +190,7 @@ class Mender:
         part = paragraph.text[begin:end]
         return not any(self.resolves(each.target) for each in links) and (
             bool(links)
+            or references.speaks_of_type(part)
             or references.is_numbered(part)
             or references.is_positional(
                 part, has_above=around.above, has_below=around.below, is_whole=self.is_whole
@@ -196,7 +212,12 @@ class Mender:
         return shown or None
 
     def _list(self, whole: ItemList, items: Sequence[tuple[Block, ...]]) -> tuple[Block, ...]:
-        told = replace(whole, items=tuple(ListItem(_without_sign(item)) for item in items if item))
+        sign = _NUMBER if _is_numbered(items) else _SIGN
+        told = replace(
+            whole,
+            items=tuple(ListItem(_without_sign(item, sign)) for item in items if item),
+            ordered=whole.ordered or sign is _NUMBER,
+        )
         if whole.ordered:
             return (told,) if all(items) and words_in(told) <= MAX_NUMBERED_WORDS else ()
         # A few items that only point elsewhere are not missed.
@@ -261,10 +282,19 @@ def _without(paragraph: Paragraph, begin: int, end: int) -> Paragraph:
     return Paragraph(paragraph.text[:begin] + mark + paragraph.text[end:], tuple(links))
 
 
-def _without_sign(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Returns an item's blocks without a sign that the page typed in front of its text: "- ", "• "."""
+def _is_numbered(items: Sequence[tuple[Block, ...]]) -> bool:
+    """Whether the page typed numbers in front of the items of a list; the last one may have none."""
+    firsts = [item[0].text if item and isinstance(item[0], Paragraph) else "" for item in items]
+    numbers = [found and int(found[1]) for found in map(_NUMBER.match, firsts)]
+    if len(numbers) > 2 and numbers[-1] is None:  # noqa: PLR2004
+        numbers.pop()
+    return len(numbers) > 1 and numbers == [*range(1, len(numbers) + 1)]
+
+
+def _without_sign(blocks: tuple[Block, ...], pattern: re.Pattern[str] = _SIGN) -> tuple[Block, ...]:
+    """Returns an item's blocks without a sign that the page typed in front of its text: "- ", "• ", "1. "."""
     first = blocks[0]
-    sign = _SIGN.match(first.text) if isinstance(first, Paragraph) else None
+    sign = pattern.match(first.text) if isinstance(first, Paragraph) else None
     if sign is None or not isinstance(first, Paragraph):
         return blocks
     size = sign.end()

@@ -1,6 +1,7 @@
 """Finds sentences that refer to text outside an excerpt: pointers, dangling references, sentences that continue another. Pure."""
 
 import re
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final
@@ -27,19 +28,21 @@ _NEAR: Final = (
 )
 # A pure pointer, or talk of the page about itself: nothing is lost without it.
 _POINTER: Final = re.compile(
-    r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|if .{1,120}?, |for .{1,120}?,? )?(?:please )?"
+    r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|(?:if|in case) .{1,120}?, |for .{1,120}?,? )?(?:please )?"
     r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
+    r"|^(?:to|for|if|in case|in order to) [^,]{1,120}, (?:please )?(?:see|refer to|consult)\b"
     # "Look at the grooves in the rubber" is a step.
     rf"|^(?:please )?look at (?:\w+ ){{0,4}}(?:{_PART}|documentation|examples?|files?)s?\b"
     r"|^more (?:on|about)\b|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
     r"|^(?:more|further|additional|full|complete|detailed|some) (?:\w+ ){0,2}(?:information|details?|documentation|examples?|explanations?) "
     r"(?:on|about|for|can|is|are|of|and)\b"
     rf"|^(?:in )?(?:this|the (?:following|next|present|rest of this|remainder of this)) (?:\w+ )?{_PART}s?\b"
-    rf"|^(?:the|this|these) (?:\w+ ){{0,3}}{_PART}s? (?:describes?|explains?|covers?|lists?|discuss(?:es)?|documents?|shows?|presents?|deals?)\b"
+    rf"|^(?:the|this|these) (?:\w+ ){{0,3}}{_PART}s? (?:below )?"
+    r"(?:describes?|explains?|covers?|lists?|discuss(?:es)?|documents?|shows?|presents?|deals?|provides? only)\b"
     r"|^(?:here|below|following) (?:is|are|we|follows?|you)\b|^the following\b|^(?:what follows|there follows)\b"
-    rf"|^(?:as |like )?(?:an? |the )?(?:\w+ ){{0,8}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
-    rf"(?:in|at|on|under|by) (?:the |their |its |a )?(?:\w+ ){{0,4}}{_PART}s?\b"
-    r"|^(?:now )?(?:we|let us|let's|i)(?:'ll| will| shall)? (?:now |also |then |first |next )?(?:see|look|turn|discuss|describe|explain|cover|show|start|"
+    rf"|^(?:as |like )?(?:an? |the )?(?:[\w-]+ ){{0,8}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
+    rf"(?:in|at|on|under|by) (?!\w+ parts\b)(?:the |their |its |a )?(?:\w+ ){{0,4}}{_PART}s?\b"
+    r"|^(?:now )?(?:we|let us|let's|i)(?:'ll| will| shall)? (?:now |also |then |first |next |only )?(?:see|look|turn|discuss|describe|explain|cover|show|start|give|focus|"
     r"talk|review|present|examine|return)\b"
     r"|^(?:click|visit|subscribe|sign up|go to|back to|return to|read more|jump to|next:|previous:|up:)"
     r"|\b(?:all rights reserved|cookie policy|newsletter|terms of (?:use|service)|click here|sponsored)\b|©|^copyright\b"
@@ -52,14 +55,25 @@ _NUMBERED: Final = re.compile(
     r"|\bappendix [A-Z]\b|\b(?:see|cf\.)(?: also)?(?: the)? (?:section|chapter|appendix|page)\b|§",
     re.IGNORECASE,
 )
+# Type that text loses: "C: is a client's request (bold font)".
+_TYPE: Final = r"(?:in )?(?:(?:a )?(?:bold(?:face)?|italics?)(?: font| type| text| face)?)"
+_BY_TYPE: Final = re.compile(
+    rf"\b(?:shown|set|printed|displayed|marked|highlighted|are|is) {_TYPE}\b|\({_TYPE}\)", re.IGNORECASE
+)
 # What only says where else something stands, with what it stands behind.
 _POINTING: Final = re.compile(
+    rf" ?\((?:shown )?{_TYPE}\)|"
     r" ?\((?:(?:for|more|e\.g\.|also|please|but)\b[^();]{0,80}? )?(?:see|cf\.?|refer to|follow|described|explained|shown)\b"
     r"(?:[^()]|\([^()]{0,20}\)){0,160}\)"
     rf"|,? (?:as|and|which|that) (?:is |are |was )?(?:also )?{_TOLD} (?:\w+ )?(?:in|at|on|under|by|below|above|next|later)\b"
     r"(?:[^.;:()]|\.(?=\d)){0,120}(?=\.(?: |$))"
     r"|[,;] (?:but |and )?(?:please |also )?(?:see|refer to)\b(?! (?:if|whether|how|what|that))(?:[^.;:()]|\.(?=\d)){1,160}(?=\.(?: |$))",
     re.IGNORECASE,
+)
+# "Then proceed as described below": without its clause, nothing is said.
+_NEEDS_HOW: Final = re.compile(r"\b(?:proceed|continue|go on|carry on|is|are|be)$", re.IGNORECASE)
+_SUBORDINATE: Final = re.compile(
+    r"(?:to|in order to|if|in case|for|when|while|once|before|after|although|because)\b", re.IGNORECASE
 )
 _TO_A_PLACE: Final = re.compile(
     r"(?:\b(?:see|visit|read|review|consult|in|under|within|at|using|following|to|by|sections?|chapters?)|[\"“‘])\s*$",  # noqa: RUF001
@@ -70,7 +84,8 @@ _TOLD_AT: Final = re.compile(rf"\b{_TOLD} (?:\w+ )?(?:in|at|under|within) (?:the
 _ABOVE: Final = re.compile(
     r"\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
     rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously|before|already)\b"
-    r"|\bthe (?:previous|preceding|last|above|first|second) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b",
+    r"|\bthe (?:previous|preceding|last|above|first|second) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b"
+    r"|\bin the (?:proposed|given|described) (?:scenario|setup|situation)\b",
     re.IGNORECASE,
 )
 _BELOW: Final = re.compile(
@@ -84,12 +99,14 @@ _NEIGHBOUR: Final = re.compile(
     r"|\bthe (?:end|beginning|start|rest|remainder|bottom|top) of this (?:sub-?section|section|page|document|article|guide)\b"
     rf"|\bas (?:we|i)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|did)\b"
     rf"|\b{_TOLD} (?:elsewhere|in (?:the )?(?:previous|next|preceding|following|earlier|last))\b"
-    r"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b",
+    r"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b"
+    r"|\b(?:we|you)(?:'ll| will| shall) (?:\w+ ){1,3}(?:later|shortly|further on)\b|\bsee (?:later|earlier|further (?:on|down))\b",
     re.IGNORECASE,
 )
 _ELSEWHERE: Final = re.compile(
     r"\bthe (?:previous|preceding|next|following|earlier|above) (?:(?:few|two|three|several) )?(?:figure|chapter|diagram)s?\b"
     r"|\b(?:the|our) (?:section|chapter|page|guide|article) (?:on|about|titled|called|named|entitled)\b|\bother chapters\b"
+    r"|\bin (?:previous|preceding|earlier|next|later) chapters?\b"
     rf"|\bthis {_WORK}\b(?! (?:number|size|cache|table|fault|break|of))|\bin (?:chapters?|sections?) (?:of|on)\b|\bsee (?:the )?sidebar\b"
     r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b",
     re.IGNORECASE,
@@ -104,7 +121,7 @@ _PROMISE: Final = re.compile(
     r":$|\b(?:the|these) following\b|\bas follows\b|^(?:here|these|below) (?:is|are)\b", re.IGNORECASE
 )
 _COUNT: Final = re.compile(
-    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several|a few|some|a number of|various|different) (?:\w+ ){0,2}\w+s"
+    r"\b(?:[2-9]|two|three|four|five|six|seven|eight|nine|ten|several|a few|a couple of|some|a number of|various|different) (?:\w+ ){0,3}\w+s"
     r"(?: (?:\w+ ){0,4}\w+)?\.$",
     re.IGNORECASE,
 )
@@ -117,7 +134,7 @@ _DEPENDENT: Final = re.compile(
     r"as a (?:result|consequence)|as such|accordingly|nevertheless|nonetheless|still|yet|but|and|or|so|nor|because of (?:this|that)|"
     r"among (?:other things|these|them|those)|for (?:example|instance|this|that|these|those)|in (?:contrast|fact|particular|other words|turn|short|addition|effect|any case|"
     r"this|that|these|those|such|both|either|each|the (?:first|second|former|latter|same|other))|on the (?:other|one) hand|by (?:contrast|comparison)|"
-    r"indeed|again|now|alternatively|specifically|that is|what(?:.s| is) (?:more|worse)|even (?:so|then)|at (?:this|that|the same)|"
+    r"indeed|again|now(?! that\b)|alternatively|specifically|that is|what(?:.s| is) (?:more|worse)|even (?:so|then)|at (?:this|that|the same)|"
     r"with (?:this|that|these|either)|under (?:this|these|such)|to (?:this|that|do (?:this|that|so)|avoid this|fix this)|"
     r"(?:after|before|from|without|using|like|unlike) (?:this|that|these|those|it|them)\b|as (?:mentioned|noted|described|discussed|explained|stated|before|above|you can see|shown)|"
     r"not only|here|there(?:fore|after|by)|once (?:this|that|these|it)|(?:if|when|while|because|since|although|unless|until) (?:so|not|it|they|this|that|these|those|none|he|she)\b|"
@@ -144,6 +161,10 @@ _SAYS_WHICH: Final = re.compile(
     r"\b(?:of|that|which|who|whose|where|between|for|in|on|from|to|at|with|by)\b|[A-Z_`(“\"]|\d|\w-\w"
 )
 _SUBJECT_WORDS: Final = 5
+_COMPANY: Final = re.compile(
+    r"\b([A-Z][a-z]{2,20}) (?:Corp|Inc|Ltd|GmbH|LLC)\b"
+    r"|\b(?:[Tt]he|[Mm]any|[Aa]ll|of|by|at|for) ([A-Z][a-z]{2,20}) (?:administrators|engineers|employees|staff|headquarters)\b"
+)
 _CREDENTIALS: Final = re.compile(r"://[^\s/@]{1,200}@")
 _KNOWN: Final = frozenset(
     stems_of("user system computer internet network kernel shell administrator default program")
@@ -179,6 +200,16 @@ def is_positional(sentence: str, *, has_above: bool, has_below: bool, is_whole: 
     )
 
 
+def speaks_of_type(text: str) -> bool:
+    """Whether a text tells what bold or italic type means, which an article does not show."""
+    return _BY_TYPE.search(text) is not None
+
+
+def companies_in(texts: Iterable[str]) -> frozenset[str]:
+    """Returns the names of companies that texts speak of by name alone, as a book does of the one in its examples."""
+    return frozenset(match[1] or match[2] for text in texts for match in _COMPANY.finditer(text))
+
+
 @lru_cache(_REMEMBERED)
 def is_numbered(sentence: str) -> bool:
     """Whether a sentence refers to a part by its number: "section 4.2"."""
@@ -200,7 +231,15 @@ def has_credentials(text: str) -> bool:
 
 def pointing_parts(text: str) -> list[tuple[int, int]]:
     """Returns the (begin, end) of brackets and last clauses of sentences that only point: "(see section 4)"."""
-    return [match.span() for match in _POINTING.finditer(text)]
+    parts = (match.span() for match in _POINTING.finditer(text))
+    return [
+        (begin, end) for begin, end in parts if text[begin:end].endswith(")") or _says_something(text[:begin])
+    ]
+
+
+def _says_something(beginning: str) -> bool:
+    """Whether a sentence says something without its last clause: neither "Then proceed" nor "To turn it on"."""
+    return _NEEDS_HOW.search(beginning) is None and ("," in beginning or not _SUBORDINATE.match(beginning))
 
 
 def is_place_name(before: str, linked: str) -> bool:

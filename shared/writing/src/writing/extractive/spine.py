@@ -57,7 +57,7 @@ _VERB: Final = re.compile(
     re.IGNORECASE,
 )
 _NO_OPENING: Final = re.compile(
-    r"^(?:(?:important |please )?note|warning|caution|tip|important|beware|hint|todo|fixme|deprecated|obsolete)\b[:!.,]?",
+    r"^(?:now that|(?:important |please )?note|warning|caution|tip|important|beware|hint|todo|fixme|deprecated|obsolete)\b[:!.,]?",
     re.IGNORECASE,
 )
 # Parts that any page may have: their text is the page's own introduction.
@@ -434,6 +434,9 @@ class SpineReader:
     ) -> Iterator[Section]:
         """Yields the sub-sections that there was no room for, and those below shown ones."""
         headings = {part.heading for part in parts}
+        contents = parts[0].blocks[0] if parts and parts[0].blocks else None
+        if isinstance(contents, Definitions):
+            headings |= {term for entry in contents.entries for term in entry.terms}
         for section in subsections:
             if id(section) not in shown:
                 candidates = [section] if id(section) in self._readable else []
@@ -493,7 +496,7 @@ def _is_enough(section: Section, parts: Sequence[Part]) -> bool:
     blocks = [block for part in parts for block in part.blocks]
     if all(isinstance(block, Listing | Table) for block in blocks):
         return False
-    return words >= max(MIN_SUBSECTION_WORDS, min(OWN_WORDS, section.own_words // 3))
+    return words >= max(MIN_SUBSECTION_WORDS, min(OWN_WORDS, section.own_words // 2))
 
 
 def _least_words(section: Section) -> int:

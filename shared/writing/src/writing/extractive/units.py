@@ -52,10 +52,14 @@ _NOTES: Final = frozenset(
     ("", "note", "warning", "important", "caution", "tip", "attention", "danger", "hint")
 )
 MIN_ENTRIES: Final = 3
+TOLD_WORDS: Final = 180
+"""A section that tells so much does without the entries below it, unless a sentence leads up to them."""
 MAX_MEAN_ENTRY: Final = 90
-_LEADS: Final = re.compile(r"[:;,–—-]$|\b(?:and|or|like|as|is|are|to|with|of|the)$")  # noqa: RUF001
+_LEADS: Final = re.compile(r"[:;,–—-]$|\b(?:and|or|like|as|is|are|to|with|of|the|includ(?:e|es|ing))$")  # noqa: RUF001
 
 _ADDRESS: Final = re.compile(r"(?:→ )?(?:https?|ftp)://[^\s@]+")
+# A rule of a grammar: "value = *( text )".
+_RULE: Final = re.compile(r"[a-z][\w-]{0,40} ::?= \S.{0,300}|[a-z][\w-]{0,40} = \S.{0,300}")
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,8 @@ class UnitReader:
     """Whether a link's target has an address, or is shown."""
     is_whole: bool = False
     """Whether the article shows the page or section from beginning to end."""
+    strangers: AbstractSet[str] = frozenset()
+    """Names that the source introduces elsewhere."""
 
     def read(self, section: Section, heading: AbstractSet[str]) -> tuple[Unit, ...]:
         """Returns the units of the section's own blocks, up to the first hole.
@@ -153,7 +159,9 @@ class UnitReader:
         `heading` are the stems of its title and those above it.
         """
         blocks = tuple(map(_address_as_listing, section.blocks))
-        if entries := [each for each in entries_below(section) if each.blocks]:
+        entries = [each for each in entries_below(section) if each.blocks]
+        if entries and (shown_words(blocks) < TOLD_WORDS or announces(text_of(blocks[-1]))):
+            blocks = _announced_once(blocks)
             listed = (
                 DefinitionEntry(
                     tuple(dict.fromkeys((each.title, *each.names))), _told_first(each.blocks), each.anchor
@@ -161,7 +169,7 @@ class UnitReader:
                 for each in entries
             )
             blocks = (*blocks, Definitions(tuple(listed)))
-        mender = Mender(self.is_outdated, self.resolves, heading, self.is_whole)
+        mender = Mender(self.is_outdated, self.resolves, heading, self.is_whole, self.strangers)
         return tuple(_BlockReader(blocks, mender).units())
 
 
@@ -222,6 +230,9 @@ class _BlockReader:
         """A note is an aside: what is left of a cut or long one is not missed."""
         self._at += 1
         shown = self._mender.inner(note.blocks)
+        told = " ".join(each.text for each in paragraphs_of(note.blocks))
+        if references.needs_listing(told) and not (self._beside_listing or _has_listing(note.blocks)):
+            return Unit(())
         most = MAX_NOTE_WORDS if note.title.casefold() in _NOTES else MAX_SIDEBAR_WORDS
         is_whole = len(shown) > 0 and shown == note.blocks and words_in(note) <= most
         return Unit((note,) if is_whole else ())
@@ -341,9 +352,21 @@ class _BlockReader:
 
 
 def _address_as_listing(block: Block) -> Block:
-    """An address on a line of its own is shown like a listing, with the sentence that leads up to it."""
-    is_address = isinstance(block, Paragraph) and not block.flags and _ADDRESS.fullmatch(block.text)
-    return Listing((block.text,)) if isinstance(block, Paragraph) and is_address else block
+    """An address or rule of a grammar on a line of its own is shown like a listing, with the sentence that leads up to it."""
+    if not isinstance(block, Paragraph) or block.flags or is_sentence(block.text):
+        return block
+    is_line = _ADDRESS.fullmatch(block.text) or _RULE.fullmatch(block.text)
+    return Listing((block.text,)) if is_line else block
+
+
+def _announced_once(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Returns the text in front of a list of all entries without what announced some of them, where several sentences do."""
+    several = [each for each in paragraphs_of(blocks) if each.text.startswith("The following ")]
+    return tuple(each for each in blocks if each not in several) if len(several) > 1 else blocks
+
+
+def _has_listing(blocks: Sequence[Block]) -> bool:
+    return any(isinstance(each, Listing | Table) for each in blocks)
 
 
 def _told_first(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
