@@ -9,7 +9,7 @@ from collections.abc import Set as AbstractSet
 from itertools import dropwhile, islice, takewhile
 from typing import Final
 
-from writing.model.claims.comparison import Comparison
+from writing.model.claims.comparison import Comparison, Statement
 from writing.model.claims.pieces import SAYING, Piece, meaningful_keys, plain_word
 from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind
 
@@ -45,6 +45,7 @@ _EXACT: Final = frozenset(
         "less",
     ]
 )
+_PLACES: Final = frozenset({"of", "in", "on", "at"})
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 _TAKE_UP: Final = frozenset({"and", "but", "yet"})
 
@@ -107,9 +108,25 @@ def _left_out(these: Comparison) -> list[str]:
     return [
         text
         for each in these.support
+        if not _only_names(each, these)
         for at in range(len(each.pieces))
         for text in _left_out_of(each.pieces, at, keys, these)
     ]
+
+
+def _only_names(said: Statement, these: Comparison) -> bool:
+    """Whether the sentence takes but a name from it, for what another says of that: “the lagoon in Swansea Bay”."""
+    others = {key for each in these.support if each is not said for key in each.sentence.keys}
+    taken = [
+        at for at, each in enumerate(these.claim.tokens) if each.key in said.sentence.keys - others
+    ]
+    if said is these.support[0] or not taken:
+        return False
+    before = [plain_word(each) for each in these.claim.tokens[: taken[0]]]
+    named = these.claim.tokens[taken[0] : taken[-1] + 1]
+    return next((each for each in reversed(before) if each not in ARTICLES), "") in _PLACES and all(
+        each.key in said.sentence.keys or plain_word(each) in PREPOSITIONS | ARTICLES for each in named
+    )
 
 
 def _left_out_of(

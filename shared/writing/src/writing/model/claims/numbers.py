@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
-from writing.model.claims.pieces import plain_word
+from writing.model.claims.pieces import is_number, plain_word
 from writing.model.claims.vocabulary import by_word, pairs, words
 from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, content_key, stem
 
@@ -67,7 +67,7 @@ def bound_problems(these: Comparison) -> Iterator[str]:
 def _counts(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
     """Yields places and keys of numbers, and of “a year”, “an hour”."""
     for at, token in enumerate(tokens):
-        if token.kind is WordKind.NUMBER:
+        if is_number(tokens, at):
             yield at, token.key
         elif at and token.key in UNIT_KEYS and tokens[at - 1].text.casefold() in {"a", "an"}:
             yield at, f"a {token.key}"

@@ -193,8 +193,9 @@ def ranks(these: Comparison) -> Iterator[str]:
     ours = these.claim.tokens
     theirs = {token.key for text in these.texts for token in text}
     for at, token in enumerate(ours):
-        is_fraction = token.key == "third" and at and plain_word(ours[at - 1]) in {"a", "one", "two"}
-        if token.text.casefold() in _RANKS and not is_fraction and not _is_ranked(these, at):
+        before = plain_word(ours[at - 1]) if at else ""
+        is_part = before == "per" or (token.key == "third" and before in {"a", "one", "two"})
+        if token.text.casefold() in _RANKS and not is_part and not _is_ranked(these, at):
             yield f"its passage does not say “{token.text}” of it"
         if _is_superlative(token) and token.key not in theirs:
             yield f"its passage does not say “{token.text}”"

@@ -102,7 +102,7 @@ def _verbs(tokens: Sequence[Token]) -> Iterator[_Verb]:
             subject,
             frozenset(each.key for each in tokens[begin:at]),
             frozenset(each.key for each in tokens[at + 1 : end]),
-            bool(helped & _BE) and is_past(word),
+            bool(helped & _BE) and not word.endswith("ing"),
         )
 
 
@@ -113,7 +113,7 @@ def _before_verb(tokens: Sequence[Token], at: int) -> tuple[int, set[str]]:
     while back >= 0:
         word = plain_word(tokens[back])
         limits = tokens[back].kind is WordKind.STRICT and word not in PREPOSITIONS | _RELATIVES
-        if not (word in _AUXILIARIES | NOT | ARTICLES or word.endswith("ly") or limits):
+        if not (word in _AUXILIARIES | NOT | ARTICLES - _RELATIVES or word.endswith("ly") or limits):
             break
         helped.add(word)
         back -= 1
@@ -127,6 +127,7 @@ def _subject(tokens: Sequence[Token]) -> tuple[Token, ...]:
         begin
         and tokens[begin - 1].kind is not WordKind.BREAK
         and plain_word(tokens[begin - 1]) not in _ENDS_SUBJECT
+        and not (tokens[begin - 1].kind in SAYING and {*map(plain_word, tokens[begin : begin + 1])} & ARTICLES)
         and not (is_past(tokens[begin - 1].text) and begin < len(tokens))
     ):
         begin -= 1
@@ -185,7 +186,9 @@ def other_subjects(these: Comparison) -> Iterator[str]:
 
 def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) -> bool:
     same_voice = own.is_passive == there.is_passive
-    if same_voice and own.names - there.names and there.names - own.names:
+    texts = (these.claim.tokens, *these.texts)
+    common = {each.key for text in texts for each in text if each.text.islower()}
+    if same_voice and own.names - there.names - common and there.names - own.names - common:
         return False
     heads = _heads(own.subject)
     if heads & {each.key for each in there.subject} or not heads & these.known:
