@@ -4,14 +4,15 @@ A sentence in the words of its passages has nothing of its own to stand for what
 each piece that it draws on: a condition, a hedge, an attribution or a restriction cannot go, in whatever words it stands.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import dropwhile, islice, takewhile
+from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
 from writing.model.claims.pieces import SAYING, Piece, meaningful_keys, plain_word
-from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind
+from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind, is_past
 
 LONGEST_NAME: Final = 3
 """The most words that only name what another piece is about."""
@@ -43,7 +44,14 @@ _EXACT: Final = frozenset(
         "few",
         "fewer",
         "less",
+        "first",
+        "last",
     ]
+)
+_MEASURES: Final = frozenset({"by", "for", "with", "of", "at"})
+_HAPPENED: Final = frozenset({"was", "were", "had"})
+_MONTHS: Final = frozenset(
+    "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
 _PLACES: Final = frozenset({"of", "in", "on", "at"})
 _RELATIVES: Final = frozenset({"who", "which", "that"})
@@ -161,7 +169,10 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
 
     Without numbers, “not” and “all”, a statement stays true without an adjective, and without “from …” or “by …”.
     """
-    is_exact = any(each.kind is WordKind.NUMBER or plain_word(each) in _EXACT for each in piece.told)
+    is_exact = any(
+        _is_quantity(each) or plain_word(each) in _EXACT or each.text.endswith("est") for each in piece.told
+    )
+    gone = _details(piece, keys, is_exact)
     phrase = ""
     for at, token in enumerate(piece.tokens):
         phrase = plain_word(token) if plain_word(token) in PREPOSITIONS else phrase
@@ -172,9 +183,45 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
             each.kind is WordKind.CONTENT and each.key in keys for each in piece.tokens[at + 1 : at + 2]
         )
         adjective = described and (token is not piece.told[0] or piece.first in _RELATIVES)
-        loose = phrase in _LOOSE_PHRASES and not token.text[0].isupper()
-        if not _describes(piece, token, keys) and (is_exact or not (adjective or loose or _is_manner(token))):
+        loose = phrase in _LOOSE_PHRASES and token.kind is WordKind.CONTENT and token.text[0].islower()
+        is_loose = at in gone or (not is_exact and (adjective or loose or _is_manner(token)))
+        if not is_loose and not _describes(piece, token, keys):
             yield token.text
+
+
+def _details(piece: Piece, keys: AbstractSet[str], is_exact: bool) -> frozenset[int]:
+    """Returns the places of phrases that the sentence lacks as a whole, and without which the piece stays true.
+
+    They say by how much, or of one event in the past, when and where it was.
+    """
+    tokens = piece.tokens
+    begins = [at for at, each in enumerate(tokens) if plain_word(each) in PREPOSITIONS]
+    gone: set[int] = set()
+    for begin, end in pairwise([*begins, len(tokens)]):
+        before, phrase = tokens[:begin], [each for each in tokens[begin:end] if each in piece.told]
+        if piece.is_held or not phrase or any(each.key in keys for each in phrase):
+            continue
+        told = any(is_past(each.text) or plain_word(each) in _HAPPENED for each in before)
+        is_event = not is_exact and any(
+            is_past(each.text) or plain_word(each) in _HAPPENED for each in tokens
+        )
+        starts = plain_word(tokens[begin])
+        measure = starts in _MEASURES and any(map(_is_quantity, phrase)) and (told or starts in {"by", "for"})
+        if [plain_word(each) for each in tokens[end : end + 1]] == ["to"]:
+            measure = False
+        dated = starts in _PLACES and all(
+            each.kind is WordKind.NUMBER or each.text in _MONTHS for each in phrase
+        )
+        placed = (starts in _PLACES or starts not in keys) and any(each.text[0].isupper() for each in phrase)
+        named = begin > 1 and tokens[begin - 1].text[0].isupper()
+        if measure or (is_event and (dated or (placed and (told or named)))):
+            gone.update(range(begin, end))
+    return frozenset(gone)
+
+
+def _is_quantity(token: Token) -> bool:
+    """Whether it is a number, and not one that looks like a year."""
+    return token.kind is WordKind.NUMBER and not re.fullmatch(r"1\d{3}|20\d{2}", token.text)
 
 
 def _is_manner(token: Token) -> bool:

@@ -88,6 +88,30 @@ def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
     return frozenset(found - {""})
 
 
+def range_problems(these: Comparison) -> Iterator[str]:
+    """One end of a range as if it were the number: “takes 80 minutes” for “80 to 110 minutes”."""
+    ours = dict(_ends(these.claim.tokens))
+    theirs = [each for text in these.texts for each in _ends(text)]
+    for key, other in ours.items():
+        there = {each for number, each in theirs if number == key}
+        if not other and there and "" not in there and not there & ours.keys():
+            yield f"its passage gives a range there, from or to {min(there)}, and not only {key}"
+
+
+def _ends(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """Yields each number with the other end of its range, “” if it is in none, or is a bound itself."""
+    places = [at for at in range(len(tokens)) if is_number(tokens, at)]
+    partners: dict[int, int] = {}
+    for one, other in pairwise(places):
+        between = [each for each in tokens[one + 1 : other] if each.key not in UNIT_KEYS]
+        if [plain_word(each) for each in between] in (["to"], ["or"]):
+            partners |= {one: other, other: one}
+    for at in places:
+        bounded = not partners.get(at) and _bounds(tokens, at) & {"least", "most", "over", "under"}
+        if not bounded:
+            yield tokens[at].key, tokens[partners[at]].key if at in partners else ""
+
+
 def change_problems(these: Comparison) -> Iterator[str]:
     """“By” for “to”: “fell by 31 million” is not “fell to 31 million”."""
     for key, own in _changes(these.claim.tokens):

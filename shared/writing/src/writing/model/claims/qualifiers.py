@@ -38,7 +38,7 @@ def _keys(some: Sequence[str] | frozenset[str]) -> frozenset[str]:
     return frozenset(tokens_of(word)[0].key for word in some)
 
 
-_OPPOSITES: Final[dict[str, frozenset[str]]] = {
+OPPOSITES: Final[dict[str, frozenset[str]]] = {
     tokens_of(word)[0].key: _keys([each for each in other if each != "/"])
     for group in listed("opposites", "words")
     for at in [group.index("/")]
@@ -91,7 +91,7 @@ def _limits(piece: Piece, at: int, these: Comparison, drawn_on: bool) -> bool:
     if piece.tokens[at].kind is WordKind.BREAK or (not drawn_on and piece.first in BEGINS - CONDITIONS):
         return False
     if not drawn_on and (these.claim.keys.intersection(before) or not at):
-        return not at and not these.claim.keys.isdisjoint(behind)
+        return not at and (piece.first in CONDITIONS or not these.claim.keys.isdisjoint(behind))
     if plain_word(piece.tokens[at]) == "or":
         return bool(before) and not these.claim.keys.isdisjoint(before[-1:] + behind[:1])
     return piece.tokens[at].kind is not WordKind.STRICT or not behind or behind[0] in these.claim.keys
@@ -182,8 +182,8 @@ def opposites(these: Comparison) -> Iterator[str]:
     ours = {token.key for token in these.claim.tokens}
     for own, near in these.drawn:
         there = [{token.key for token in each.tokens} for each in near]
-        for key in sorted({each.key for each in own.tokens} & _OPPOSITES.keys()):
-            others = [_OPPOSITES[key] & each - ours for each in there]
+        for key in sorted({each.key for each in own.tokens} & OPPOSITES.keys()):
+            others = [OPPOSITES[key] & each - ours for each in there]
             if there and all(others) and not any(key in each for each in there):
                 yield f"its passage says “{min(others[0])}” there, and not “{key}”"
 
@@ -197,7 +197,8 @@ def ranks(these: Comparison) -> Iterator[str]:
         is_part = before == "per" or (token.key == "third" and before in {"a", "one", "two"})
         if token.text.casefold() in _RANKS and not is_part and not _is_ranked(these, at):
             yield f"its passage does not say “{token.text}” of it"
-        if _is_superlative(token) and token.key not in theirs:
+        is_most = token.text == "most" and plain_word(ours[at - 1]) == "the" and at + 1 < len(ours)
+        if (_is_superlative(token) or (is_most and ours[at + 1].kind is WordKind.CONTENT)) and token.key not in theirs:
             yield f"its passage does not say “{token.text}”"
 
 

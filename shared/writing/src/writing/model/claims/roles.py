@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
-from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS, SAYING, plain_word
-from writing.model.claims.qualifiers import NOT
+from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS, SAYING, meaningful_keys, plain_word
+from writing.model.claims.qualifiers import NOT, OPPOSITES
+from writing.model.claims.vocabulary import words
 from writing.model.claims.wording import (
     ARTICLES,
     CLAUSES,
@@ -15,9 +16,12 @@ from writing.model.claims.wording import (
     UNIT_KEYS,
     Token,
     WordKind,
+    content_key,
     is_past,
 )
 
+NEAREST: Final = 6
+"""The most words between “more” and “than”."""
 LONGEST_STRETCH: Final = 9
 """The most words from one to another that may have changed places with it."""
 _OPENERS: Final = CONDITIONS | {"anyone", "everyone", "someone", "besides", "despite", "having", "given"}
@@ -34,6 +38,10 @@ _ENDS_SUBJECT: Final = (
 )
 _OFTEN: Final = frozenset("often always never sometimes seldom also still".split())  # noqa: SIM905
 """Between a noun and its verb, and seldom behind a verb."""
+_DEGREES: Final = frozenset({"more", "less", "fewer"})
+_NO_DEGREES: Final = frozenset({"other", "rather", "over", "under", "per", "never"})
+_CONJUNCTIONS: Final = frozenset({"long", "soon", "far"})
+_FRACTIONS: Final = words("numbers", "fractions")
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 
 
@@ -250,3 +258,53 @@ def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], 
                     last,
                     frozenset(each[-2:] for each in texts if each == "by" or each.endswith("'s")),
                 )
+
+
+def comparisons(these: Comparison) -> Iterator[str]:
+    """Compared things that have changed sides, or more for less: “Ann is older than Ben” for “Ben is older than Ann”."""
+    theirs = [each for text in these.texts for each in _compared(text)]
+    for own in _compared(these.claim.tokens):
+        for there in theirs:
+            second = there.second - there.first
+            same, swapped = bool(second & own.second), bool(second & own.first - own.second)
+            degree = _same_degree(own, there)
+            if same != swapped and degree is not None and degree != (1 if same else -1):
+                yield f"its passage compares it with “{' '.join(sorted(second))}” in another way"
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    degree: int
+    """1 for more, -1 for less, 0 for as much; `word` says of what, “” in “as much as”."""
+    word: str
+    first: frozenset[str]
+    second: frozenset[str]
+
+
+def _same_degree(own: _Compared, there: _Compared) -> int | None:
+    """Returns 1 if both say more or both less, -1 if one says more and the other less, 0 if one says as much."""
+    if own.word and there.word and own.word != there.word:
+        return -1 if there.word in OPPOSITES.get(own.word, ()) else None
+    return own.degree * there.degree
+
+
+def _compared(tokens: Sequence[Token]) -> Iterator[_Compared]:
+    words = [plain_word(each) for each in tokens]
+    for at in range(1, len(tokens) - 1):
+        begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].kind is WordKind.BREAK), 0)
+        end = next((e for e in range(at + 1, len(tokens)) if tokens[e].kind is WordKind.BREAK), len(tokens))
+        before, behind = words[max(begin, at - NEAREST) : at], tokens[at + 1 : end]
+        if behind[:1] and behind[0].kind is WordKind.NUMBER or NOT.intersection(before):
+            continue
+        more = [each for each in before if each in _DEGREES or (each.endswith("er") and each not in _NO_DEGREES)]
+        if words[at] == "than" and more:
+            degree = -1 if more[-1] in {"less", "fewer"} else 1
+            word = "more" if more[-1] in _DEGREES else content_key(more[-1])
+        elif words[at] == "as" and "as" in before and words[at - 1] not in _CONJUNCTIONS:
+            some = {*words[max(begin, at - NEAREST - 2) : at]}
+            degree = -1 if some & _FRACTIONS else int(bool(some & {"twice", "times", "double"}))
+            word = ""
+        else:
+            continue
+        sides = (frozenset(meaningful_keys(each)) for each in (tokens[begin:at], behind))
+        yield _Compared(degree, word, *sides)
