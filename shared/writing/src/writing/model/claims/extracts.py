@@ -7,12 +7,13 @@ each piece that it draws on: a condition, a hedge, an attribution or a restricti
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import dropwhile, islice, pairwise, takewhile
+from itertools import dropwhile, islice, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
-from writing.model.claims.pieces import SAYING, Piece, meaningful_keys, plain_word
-from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind, is_past
+from writing.model.claims.pieces import SAYING, Piece, is_number, meaningful_keys, plain_word
+from writing.model.claims.vocabulary import words
+from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind, content_key, is_past
 
 LONGEST_NAME: Final = 3
 """The most words that only name what another piece is about."""
@@ -50,6 +51,8 @@ _EXACT: Final = frozenset(
 )
 _MEASURES: Final = frozenset({"by", "for", "with", "of", "at"})
 _HAPPENED: Final = frozenset({"was", "were", "had"})
+_LIGHT: Final = frozenset(map(content_key, words("kinds", "light")))
+_FRACTIONS: Final = words("numbers", "fractions")
 _MONTHS: Final = frozenset(
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
@@ -170,7 +173,9 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
     Without numbers, “not” and “all”, a statement stays true without an adjective, and without “from …” or “by …”.
     """
     is_exact = any(
-        _is_quantity(each) or plain_word(each) in _EXACT or each.text.endswith("est") for each in piece.told
+        (each in piece.told and (plain_word(each) in _EXACT or each.text.endswith("est")))
+        or _is_quantity(piece.tokens, at)
+        for at, each in enumerate(piece.tokens)
     )
     gone = _details(piece, keys, is_exact)
     phrase = ""
@@ -184,7 +189,7 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
         )
         adjective = described and (token is not piece.told[0] or piece.first in _RELATIVES)
         loose = phrase in _LOOSE_PHRASES and token.kind is WordKind.CONTENT and token.text[0].islower()
-        is_loose = at in gone or (not is_exact and (adjective or loose or _is_manner(token)))
+        is_loose = at in gone or token.key in _LIGHT or token.text == "one" or (not is_exact and (adjective or loose or _is_manner(token)))
         if not is_loose and not _describes(piece, token, keys):
             yield token.text
 
@@ -192,36 +197,81 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
 def _details(piece: Piece, keys: AbstractSet[str], is_exact: bool) -> frozenset[int]:
     """Returns the places of phrases that the sentence lacks as a whole, and without which the piece stays true.
 
-    They say by how much, or of one event in the past, when and where it was.
+    They say by how much; of one event in the past, when and where it was; of a place, where that is.
     """
     tokens = piece.tokens
-    begins = [at for at, each in enumerate(tokens) if plain_word(each) in PREPOSITIONS]
+    happened = [at for at, each in enumerate(tokens) if is_past(each.text) or plain_word(each) in _HAPPENED]
+    is_event = bool(happened) and not is_exact
     gone: set[int] = set()
-    for begin, end in pairwise([*begins, len(tokens)]):
-        before, phrase = tokens[:begin], [each for each in tokens[begin:end] if each in piece.told]
-        if piece.is_held or not phrase or any(each.key in keys for each in phrase):
+    phrases = [] if piece.is_held and piece.first not in PREPOSITIONS else list(_phrases(tokens))
+    for begin, end in phrases:
+        told = [each for each in tokens[begin:end] if each in piece.told]
+        if not told or any(each.key in keys for each in told):
             continue
-        told = any(is_past(each.text) or plain_word(each) in _HAPPENED for each in before)
-        is_event = not is_exact and any(
-            is_past(each.text) or plain_word(each) in _HAPPENED for each in tokens
-        )
         starts = plain_word(tokens[begin])
-        measure = starts in _MEASURES and any(map(_is_quantity, phrase)) and (told or starts in {"by", "for"})
-        if [plain_word(each) for each in tokens[end : end + 1]] == ["to"]:
-            measure = False
+        behind = happened and happened[0] < begin
+        measure = starts in _MEASURES and (behind or starts in {"by", "for"}) and _measures(tokens, begin, end)
         dated = starts in _PLACES and all(
-            each.kind is WordKind.NUMBER or each.text in _MONTHS for each in phrase
+            each.kind is WordKind.NUMBER or each.text in _MONTHS for each in told
         )
-        placed = (starts in _PLACES or starts not in keys) and any(each.text[0].isupper() for each in phrase)
+        placed = (starts in _PLACES or starts not in keys) and any(each.text[0].isupper() for each in told)
         named = begin > 1 and tokens[begin - 1].text[0].isupper()
-        if measure or (is_event and (dated or (placed and (told or named)))):
+        beside = [each for each in phrases if each[1] == begin or each[0] == end]
+        around = placed and (
+            (named and tokens[begin - 1].key in keys)
+            or any(_is_place(tokens[at - 1]) and tokens[at - 1].key in keys for _, at in beside)
+        )
+        if measure or around or (is_event and (dated or (placed and (behind or named)))):
             gone.update(range(begin, end))
     return frozenset(gone)
 
 
-def _is_quantity(token: Token) -> bool:
-    """Whether it is a number, and not one that looks like a year."""
-    return token.kind is WordKind.NUMBER and not re.fullmatch(r"1\d{3}|20\d{2}", token.text)
+def _is_place(token: Token) -> bool:
+    return token.text[0].isupper() and token.text not in _MONTHS
+
+
+def _phrases(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yields where phrases begin and end: “in June 2018”, “by up to two hours”, “at the Cape”."""
+    for begin, token in enumerate(tokens):
+        if plain_word(token) not in PREPOSITIONS or [plain_word(each) for each in tokens[begin - 1 : begin]] == ["up"]:
+            continue
+        end = begin + 1
+        while end < len(tokens) and not _ends_phrase(tokens, end):
+            end += 1
+        yield begin, end
+
+
+def _ends_phrase(tokens: Sequence[Token], at: int) -> bool:
+    before, word = tokens[at - 1], plain_word(tokens[at])
+    dated = before.text in _MONTHS or (before.kind is WordKind.NUMBER and not _is_quantity(tokens, at - 1))
+    is_date = tokens[at].text in _MONTHS or tokens[at].kind is WordKind.NUMBER
+    return (
+        (word in PREPOSITIONS and plain_word(before) != "up")
+        or (word in ARTICLES and before.kind in SAYING)
+        or is_past(tokens[at].text)
+        or word in _HAPPENED
+        or (dated and not is_date)
+    )
+
+
+def _measures(tokens: Sequence[Token], begin: int, end: int) -> bool:
+    """Whether it says how much, and is no part of “by 6 points to 58 percent”."""
+    counts = any(_is_quantity(tokens, at) or tokens[at].key in _FRACTIONS for at in range(begin, end))
+    follows = tokens[end : end + 1]
+    return counts and not (
+        [plain_word(each) for each in follows] == ["to"]
+        and any(_is_quantity(tokens, at) for at in range(begin, end))
+    )
+
+
+def _is_quantity(tokens: Sequence[Token], at: int) -> bool:
+    """Whether it is a number, and not one of a date."""
+    beside = (*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2])
+    return (
+        is_number(tokens, at)
+        and not re.fullmatch(r"1\d{3}|20\d{2}", tokens[at].text)
+        and not any(each.text in _MONTHS for each in beside)
+    )
 
 
 def _is_manner(token: Token) -> bool:

@@ -58,9 +58,8 @@ def bound_problems(these: Comparison) -> Iterator[str]:
     for at, key in _counts(ours):
         own = _bounds(ours, at)
         there = [_bounds(text, place) for text in these.texts for place, each in _counts(text) if each == key]
-        if there and not any(
-            own - {"about"} == each - {"about"} and each & {"about"} <= own for each in there
-        ):
+        loose = {"about"} | ({"per"} & {plain_word(each) for each in ours})
+        if there and not any(own - loose == each - loose and each & {"about"} <= own for each in there):
             yield f"the number {ours[at].text} is bounded in another way in its passage: {', '.join(there[0]) or 'not'}"
 
 
@@ -80,7 +79,8 @@ def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
     if "not" in before and found & {"over", "under"}:
         found = {"most" if "over" in found else "least"}
     found |= {_PHRASES.get(pair, "") for pair in pairwise(before)}
-    behind = words[at + 1 : at + 2 + NEAR]
+    end = next((each for each in range(at + 1, len(tokens)) if tokens[each].text in {",", ";"}), len(tokens))
+    behind = words[at + 1 : min(end, at + 2 + NEAR)]
     found |= {_PHRASES.get(pair, "") for pair in pairwise(behind) if pair[0] == "or"}
     found |= {_BOUNDS.get(word, "") for word in behind} & {"per"}
     if before[-1:] == ["over"] and "for" not in before and "old" not in behind and tokens[at + 1 : at + 2]:

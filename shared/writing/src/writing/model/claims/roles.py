@@ -120,7 +120,7 @@ def _before_verb(tokens: Sequence[Token], at: int) -> tuple[int, set[str]]:
     back = at - 1
     while back >= 0:
         word = plain_word(tokens[back])
-        limits = tokens[back].kind is WordKind.STRICT and word not in PREPOSITIONS | _RELATIVES
+        limits = tokens[back].kind in {WordKind.STRICT, WordKind.LOOSE} and word not in PREPOSITIONS | _RELATIVES
         if not (word in _AUXILIARIES | NOT | ARTICLES - _RELATIVES or word.endswith("ly") or limits):
             break
         helped.add(word)
