@@ -287,7 +287,10 @@ def _describes(piece: Piece, token: Token, keys: AbstractSet[str]) -> bool:
 
 def beside(pieces: Sequence[Piece], at: int) -> Sequence[Piece]:
     """Returns the piece before this one; if it begins a statement, the rest of that."""
-    if at and not pieces[at - 1].ends_statement:
-        return pieces[at - 1 : at]
+    before = at - 1
+    while before > 0 and not pieces[before].keys and not pieces[before].ends_statement:
+        before -= 1
+    if at and not pieces[before].ends_statement:
+        return pieces[before : before + 1]
     end = next((place for place in range(at, len(pieces)) if pieces[place].ends_statement), len(pieces))
     return pieces[at + 1 : end + 1]

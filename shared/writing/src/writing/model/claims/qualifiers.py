@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
@@ -65,7 +66,9 @@ _LIMITS: Final = tuple(map(_Limit.of, (*rows("limits"), *rows("frames"))))
 
 def left_out_limits(these: Comparison) -> Iterator[str]:
     """“Only”, “some”, “may”, “if”, “is said to” and their like, which the pieces drawn on have, or those beside them."""
-    own = these.claim.words | {token.key for token in these.claim.tokens}
+    ours = these.claim.tokens
+    dates = {plain_word(one) for one, other in pairwise(ours) if other.kind is WordKind.NUMBER}
+    own = (these.claim.words | {token.key for token in ours}) - dates.intersection({"until", "by", "before", "after"})
     for said in these.support:
         for at, piece in enumerate(said.pieces):
             drawn_on = these.is_drawn_on(piece)

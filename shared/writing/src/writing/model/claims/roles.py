@@ -101,7 +101,7 @@ def _verbs(tokens: Sequence[Token]) -> Iterator[_Verb]:
             back -= back >= 0 and tokens[back].text == ","
             subject = tuple(_words_before(tokens, back + 1))
         else:
-            subject = _subject(tokens[: back + 1])
+            subject = _subject(tokens[: _before_aside(tokens, back) + 1])
         begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].text in {";", ":"}), 0)
         end = next((e for e in range(at + 1, len(tokens)) if tokens[e].text in {";", ":"}), len(tokens))
         yield _Verb(
@@ -112,6 +112,15 @@ def _verbs(tokens: Sequence[Token]) -> Iterator[_Verb]:
             frozenset(each.key for each in tokens[at + 1 : end]),
             bool(helped & _BE) and not word.endswith("ing"),
         )
+
+
+def _before_aside(tokens: Sequence[Token], back: int) -> int:
+    """Returns the last place before “, a musician from Bath,” or “, who …,” if such an aside ends here."""
+    if back < 0 or tokens[back].text != ",":
+        return back
+    begin = next((at for at in range(back - 1, 0, -1) if tokens[at].kind is WordKind.BREAK), 0)
+    aside = begin and tokens[begin].text == "," and plain_word(tokens[begin + 1]) in ARTICLES | _RELATIVES
+    return begin - 1 if aside else back
 
 
 def _before_verb(tokens: Sequence[Token], at: int) -> tuple[int, set[str]]:
@@ -202,7 +211,8 @@ def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) 
     if heads & {each.key for each in there.subject} or not heads & these.known:
         return True
     if not there.subject:
-        return bool(heads & (said.before | said.topic | there.before)) or not same_voice
+        named = said.before | said.topic | there.before
+        return bool(heads & (named | own.names & said.earlier)) and own.names - common <= said.earlier | named | said.sentence.keys or not same_voice
     return bool(heads & (there.before if same_voice else there.after))
 
 
