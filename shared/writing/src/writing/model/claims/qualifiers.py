@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
@@ -25,6 +25,7 @@ _NOT_ONLY: Final = words("denials", "not_only")
 _ADDED: Final = tuple(words("additions", name) for name in ("only", "all", "unreal", "wide"))
 _CAUSES: Final = words("joins", "causes")
 _GIVES_CAUSE: Final = words("joins", "gives_cause")
+_BEFORE_CAUSE: Final = frozenset({"because", "since"})
 _PURPOSES: Final = words("joins", "purposes")
 _RANKS: Final = words("ranks", "words")
 _NO_SUPERLATIVES: Final = words("ranks", "no_superlatives")
@@ -39,13 +40,17 @@ def _keys(some: Sequence[str] | frozenset[str]) -> frozenset[str]:
     return frozenset(tokens_of(word)[0].key for word in some)
 
 
-OPPOSITES: Final[dict[str, frozenset[str]]] = {
-    tokens_of(word)[0].key: _keys([each for each in other if each != "/"])
-    for group in listed("opposites", "words")
-    for at in [group.index("/")]
-    for one, other in ((group[:at], group[at + 1 :]), (group[at + 1 :], group[:at]))
-    for word in one
-}
+def _opposites() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for group in listed("opposites", "words"):
+        at = group.index("/")
+        for one, other in ((group[:at], group[at + 1 :]), (group[at + 1 :], group[:at])):
+            for key in _keys(one):
+                found[key] = found.get(key, frozenset()) | _keys(other)
+    return found
+
+
+OPPOSITES: Final = _opposites()
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +192,7 @@ def opposites(these: Comparison) -> Iterator[str]:
         there = [{token.key for token in each.tokens} for each in near]
         for key in sorted({each.key for each in own.tokens} & OPPOSITES.keys()):
             others = [OPPOSITES[key] & each - ours for each in there]
-            if there and all(others) and not any(key in each for each in there):
+            if "not" not in own.words and there and all(others) and not any(key in each for each in there):
                 yield f"its passage says “{min(others[0])}” there, and not “{key}”"
 
 
@@ -233,9 +238,21 @@ def causes(these: Comparison) -> Iterator[str]:
         comma = next((place for place, each in enumerate(tokens) if each.text == ","), len(tokens))
         parts = (tokens[:at], tokens[at + 1 :]) if at else (tokens[1:comma], tokens[comma:])
         one, other = (set(meaningful_keys(part)) for part in parts)
+        cause = one if plain_word(token) not in _BEFORE_CAUSE or not at else other
         said = (each.sentence for each in these.stated)
-        if not any(each.words & wanted and each.keys & one and each.keys & other for each in said):
+        if not any(
+            each.words & wanted and each.keys & one and each.keys & other and _gives(each, cause) for each in said
+        ):
             yield f"its passages do not say “{token.text}”"
+
+
+def _gives(said: Piece, cause: AbstractSet[str]) -> bool:
+    """Whether it does not name another cause behind “because”."""
+    words = [plain_word(each) for each in said.tokens]
+    if "because" not in words[1:]:
+        return True
+    rest = said.tokens[words.index("because") :]
+    return not cause.isdisjoint(meaningful_keys([*takewhile(lambda each: each.text not in {";", ":"}, rest)]))
 
 
 def _joins(tokens: Sequence[Token], at: int) -> bool:
