@@ -91,7 +91,8 @@ def _unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
         return "it is too long; say one thing in a sentence"
     if sum(token.kind in SAYING and token.key not in given for token in tokens) < FEWEST:
         return "it says nothing that a passage could support"
-    if tokens[0].text.casefold() in PRONOUNS:
+    clefts = {plain_word(each) for each in tokens[:2]} == {"it", "is"} or {plain_word(each) for each in tokens[:2]} == {"it", "was"}
+    if tokens[0].text.casefold() in PRONOUNS and not (clefts and any(plain_word(each) in {"that", "who"} for each in tokens)):
         return f"it begins with “{tokens[0].text}”; name its subject"
     return None
 

@@ -7,7 +7,7 @@ each piece that it draws on: a condition, a hedge, an attribution or a restricti
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import dropwhile, islice, takewhile
+from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
@@ -53,6 +53,8 @@ _MEASURES: Final = frozenset({"by", "for", "with", "of", "at"})
 _HAPPENED: Final = frozenset({"was", "were", "had"})
 _LIGHT: Final = frozenset(map(content_key, words("kinds", "light")))
 _FRACTIONS: Final = words("numbers", "fractions")
+_FACTIVE: Final = frozenset({"find", "show", "showed", "shows", "discover", "prov"})
+_YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _MONTHS: Final = frozenset(
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
@@ -188,7 +190,7 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
             each.kind is WordKind.CONTENT and each.key in keys for each in piece.tokens[at + 1 : at + 2]
         )
         adjective = described and (token is not piece.told[0] or piece.first in _RELATIVES)
-        loose = phrase in _LOOSE_PHRASES and token.kind is WordKind.CONTENT and token.text[0].islower()
+        loose = phrase in _LOOSE_PHRASES and token.kind is not WordKind.NUMBER and token.text[0].islower()
         is_loose = at in gone or token.key in _LIGHT or token.text == "one" or (not is_exact and (adjective or loose or _is_manner(token)))
         if not is_loose and not _describes(piece, token, keys):
             yield token.text
@@ -202,16 +204,19 @@ def _details(piece: Piece, keys: AbstractSet[str], is_exact: bool) -> frozenset[
     tokens = piece.tokens
     happened = [at for at, each in enumerate(tokens) if is_past(each.text) or plain_word(each) in _HAPPENED]
     is_event = bool(happened) and not is_exact
-    gone: set[int] = set()
+    years = {each for each in keys if _YEAR.fullmatch(each)}
+    gone = set(range(_found_at(tokens)))
     phrases = [] if piece.is_held and piece.first not in PREPOSITIONS else list(_phrases(tokens))
     for begin, end in phrases:
         told = [each for each in tokens[begin:end] if each in piece.told]
         if not told or any(each.key in keys for each in told):
+            if is_event and all(each.text in _MONTHS or each.kind is WordKind.NUMBER for each in told):
+                gone.update(at for at in range(begin, end) if tokens[at].text in _MONTHS)
             continue
         starts = plain_word(tokens[begin])
         behind = happened and happened[0] < begin
         measure = starts in _MEASURES and (behind or starts in {"by", "for"}) and _measures(tokens, begin, end)
-        dated = starts in _PLACES and all(
+        dated = starts in _PLACES and not years - piece.keys and all(
             each.kind is WordKind.NUMBER or each.text in _MONTHS for each in told
         )
         placed = (starts in _PLACES or starts not in keys) and any(each.text[0].isupper() for each in told)
@@ -224,6 +229,14 @@ def _details(piece: Piece, keys: AbstractSet[str], is_exact: bool) -> frozenset[
         if measure or around or (is_event and (dated or (placed and (behind or named)))):
             gone.update(range(begin, end))
     return frozenset(gone)
+
+
+def _found_at(tokens: Sequence[Token]) -> int:
+    """Returns where “that” stands behind “found” or “showed”, which say that what follows is so; 0 if it does not."""
+    pairs = pairwise(enumerate(tokens))
+    return next(
+        (at for (_, one), (at, that) in pairs if one.key in _FACTIVE and that.text == "that"), 0
+    )
 
 
 def _is_place(token: Token) -> bool:
@@ -269,7 +282,7 @@ def _is_quantity(tokens: Sequence[Token], at: int) -> bool:
     beside = (*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2])
     return (
         is_number(tokens, at)
-        and not re.fullmatch(r"1\d{3}|20\d{2}", tokens[at].text)
+        and not _YEAR.fullmatch(tokens[at].text)
         and not any(each.text in _MONTHS for each in beside)
     )
 
