@@ -111,7 +111,7 @@ def _keeps_order(these: Comparison, own: Token) -> bool:
 
 def left_out_words(these: Comparison) -> Iterator[str]:
     """Words of the pieces drawn on, for which the sentence has none of its own."""
-    left = _left_out(these)
+    left = [each for each in _left_out(these) if content_key(each) not in _LIGHT]
     if len(left) > A_WORD * len(own_words(these)):
         yield f"its passage says “{left[0]}” there, which must not be left out"
 
@@ -191,7 +191,7 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
         )
         adjective = described and (token is not piece.told[0] or piece.first in _RELATIVES)
         loose = phrase in _LOOSE_PHRASES and token.kind is not WordKind.NUMBER and token.text[0].islower()
-        is_loose = at in gone or token.key in _LIGHT or token.text == "one" or (not is_exact and (adjective or loose or _is_manner(token)))
+        is_loose = at in gone or (not is_exact and (adjective or loose or _is_manner(token)))
         if not is_loose and not _describes(piece, token, keys):
             yield token.text
 
