@@ -4,14 +4,13 @@ A sentence in the words of its passages has nothing of its own to stand for what
 each piece that it draws on: a condition, a hedge, an attribution or a restriction cannot go, in whatever words it stands.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import dropwhile, islice, pairwise, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
-from writing.model.claims.pieces import SAYING, Piece, is_number, meaningful_keys, plain_word
+from writing.model.claims.pieces import SAYING, Piece, is_number, is_year, meaningful_keys, plain_word
 from writing.model.claims.vocabulary import words
 from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind, content_key, is_past
 
@@ -54,7 +53,6 @@ _HAPPENED: Final = frozenset({"was", "were", "had"})
 _LIGHT: Final = frozenset(map(content_key, words("kinds", "light")))
 _FRACTIONS: Final = words("numbers", "fractions")
 _FACTIVE: Final = frozenset({"find", "show", "showed", "shows", "discover", "prov"})
-_YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _MONTHS: Final = frozenset(
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
@@ -204,7 +202,7 @@ def _details(piece: Piece, keys: AbstractSet[str], is_exact: bool) -> frozenset[
     tokens = piece.tokens
     happened = [at for at, each in enumerate(tokens) if is_past(each.text) or plain_word(each) in _HAPPENED]
     is_event = bool(happened) and not is_exact
-    years = {each for each in keys if _YEAR.fullmatch(each)}
+    years = {each for each in keys if is_year(each)}
     gone = set(range(_found_at(tokens)))
     phrases = [] if piece.is_held and piece.first not in PREPOSITIONS else list(_phrases(tokens))
     for begin, end in phrases:
@@ -282,7 +280,7 @@ def _is_quantity(tokens: Sequence[Token], at: int) -> bool:
     beside = (*tokens[max(0, at - 1) : at], *tokens[at + 1 : at + 2])
     return (
         is_number(tokens, at)
-        and not _YEAR.fullmatch(tokens[at].text)
+        and not is_year(tokens[at].key)
         and not any(each.text in _MONTHS for each in beside)
     )
 

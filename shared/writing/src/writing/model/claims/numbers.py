@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
-from writing.model.claims.pieces import is_number, plain_word
+from writing.model.claims.pieces import is_number, is_year, plain_word
 from writing.model.claims.vocabulary import by_word, pairs, words
 from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, content_key, stem
 
@@ -19,6 +19,7 @@ _BOUNDS: Final = by_word("bounds")
 _PHRASES: Final = pairs("bounding_pairs")
 _CHANGES: Final = frozenset({"by", "to", "from"})
 _TIMES: Final = words("numbers", "times")
+_COMPARATIVES: Final = words("numbers", "comparatives")
 _MOVES: Final = frozenset(map(content_key, words("numbers", "moves"))) | {"up", "down"}
 
 
@@ -88,6 +89,18 @@ def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
     return frozenset(found - {""})
 
 
+def misplaced_numbers(these: Comparison) -> Iterator[str]:
+    """Numbers of another thing: “three to cables” for “29 to cables and three to software”."""
+    for own in these.pieces:
+        for number in (each.key for each in own.told if each.kind is WordKind.NUMBER and not is_year(each.key)):
+            for said in these.support:
+                having = [each.keys - {number} for each in said.pieces if number in each.keys]
+                others = (each for each in said.pieces if number not in each.keys and each.keys & own.keys)
+                counted = any(each.kind is WordKind.NUMBER and each.key not in own.keys for one in others for each in one.told)
+                if having and counted and all(each and not each & own.keys for each in having):
+                    yield f"its passage says {number} of something else"
+
+
 def range_problems(these: Comparison) -> Iterator[str]:
     """One end of a range as if it were the number: “takes 80 minutes” for “80 to 110 minutes”."""
     ours = dict(_ends(these.claim.tokens))
@@ -140,10 +153,16 @@ def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
             yield token.key, word
         elif _begins_range(tokens, at):
             yield token.key, "from"
-        elif before >= 0 and tokens[before].key in _MOVES:
+        elif before >= 0 and tokens[before].key in _MOVES or _is_difference(tokens, at):
             yield token.key, "by"
         else:
             yield token.key, ""
+
+
+def _is_difference(tokens: Sequence[Token], at: int) -> bool:
+    """Whether it is the number of “34 minutes longer”."""
+    behind = [each for each in tokens[at + 1 : at + 3] if each.key not in UNIT_KEYS]
+    return {*map(plain_word, behind[:1])} <= _COMPARATIVES and bool(behind)
 
 
 def _begins_range(tokens: Sequence[Token], at: int) -> bool:

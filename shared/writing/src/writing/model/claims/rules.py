@@ -19,6 +19,7 @@ RULES: Final[Mapping[str, Rule]] = {
         extracts.left_out_words,
         numbers.number_problems,
         numbers.bound_problems,
+        numbers.misplaced_numbers,
         numbers.range_problems,
         numbers.change_problems,
         roles.other_subjects,
