@@ -6,7 +6,7 @@ each piece that it draws on: a condition, a hedge, an attribution or a restricti
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import dropwhile, islice, pairwise, takewhile
+from itertools import dropwhile, islice, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
@@ -52,7 +52,6 @@ _MEASURES: Final = frozenset({"by", "for", "with", "of", "at"})
 _HAPPENED: Final = frozenset({"was", "were", "had"})
 _LIGHT: Final = frozenset(map(content_key, words("kinds", "light")))
 _FRACTIONS: Final = words("numbers", "fractions")
-_FACTIVE: Final = frozenset({"find", "show", "showed", "shows", "discover", "prov"})
 _MONTHS: Final = frozenset(
     "January February March April May June July August September October November December".split()  # noqa: SIM905
 )
@@ -128,9 +127,7 @@ def _left_out(these: Comparison) -> list[str]:
 def _only_names(said: Statement, these: Comparison) -> bool:
     """Whether the sentence takes but a name from it, for what another says of that: “the lagoon in Swansea Bay”."""
     others = {key for each in these.support if each is not said for key in each.sentence.keys}
-    taken = [
-        at for at, each in enumerate(these.claim.tokens) if each.key in said.sentence.keys - others
-    ]
+    taken = [at for at, each in enumerate(these.claim.tokens) if each.key in said.sentence.keys - others]
     if said is these.support[0] or not taken:
         return False
     before = [plain_word(each) for each in these.claim.tokens[: taken[0]]]
@@ -203,7 +200,7 @@ def _details(piece: Piece, keys: AbstractSet[str], is_exact: bool) -> frozenset[
     happened = [at for at, each in enumerate(tokens) if is_past(each.text) or plain_word(each) in _HAPPENED]
     is_event = bool(happened) and not is_exact
     years = {each for each in keys if is_year(each)}
-    gone = set(range(_found_at(tokens)))
+    gone: set[int] = set()
     phrases = [] if piece.is_held and piece.first not in PREPOSITIONS else list(_phrases(tokens))
     for begin, end in phrases:
         told = [each for each in tokens[begin:end] if each in piece.told]
@@ -213,9 +210,13 @@ def _details(piece: Piece, keys: AbstractSet[str], is_exact: bool) -> frozenset[
             continue
         starts = plain_word(tokens[begin])
         behind = happened and happened[0] < begin
-        measure = starts in _MEASURES and (behind or starts in {"by", "for"}) and _measures(tokens, begin, end)
-        dated = starts in _PLACES and not years - piece.keys and all(
-            each.kind is WordKind.NUMBER or each.text in _MONTHS for each in told
+        measure = (
+            starts in _MEASURES and (behind or starts in {"by", "for"}) and _measures(tokens, begin, end)
+        )
+        dated = (
+            starts in _PLACES
+            and not years - piece.keys
+            and all(each.kind is WordKind.NUMBER or each.text in _MONTHS for each in told)
         )
         placed = (starts in _PLACES or starts not in keys) and any(each.text[0].isupper() for each in told)
         named = begin > 1 and tokens[begin - 1].text[0].isupper()
@@ -229,14 +230,6 @@ def _details(piece: Piece, keys: AbstractSet[str], is_exact: bool) -> frozenset[
     return frozenset(gone)
 
 
-def _found_at(tokens: Sequence[Token]) -> int:
-    """Returns where “that” stands behind “found” or “showed”, which say that what follows is so; 0 if it does not."""
-    pairs = pairwise(enumerate(tokens))
-    return next(
-        (at for (_, one), (at, that) in pairs if one.key in _FACTIVE and that.text == "that"), 0
-    )
-
-
 def _is_place(token: Token) -> bool:
     return token.text[0].isupper() and token.text not in _MONTHS
 
@@ -244,7 +237,9 @@ def _is_place(token: Token) -> bool:
 def _phrases(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Yields where phrases begin and end: “in June 2018”, “by up to two hours”, “at the Cape”."""
     for begin, token in enumerate(tokens):
-        if plain_word(token) not in PREPOSITIONS or [plain_word(each) for each in tokens[begin - 1 : begin]] == ["up"]:
+        if plain_word(token) not in PREPOSITIONS or [
+            plain_word(each) for each in tokens[begin - 1 : begin]
+        ] == ["up"]:
             continue
         end = begin + 1
         while end < len(tokens) and not _ends_phrase(tokens, end):

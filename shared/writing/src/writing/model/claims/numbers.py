@@ -92,11 +92,17 @@ def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
 def misplaced_numbers(these: Comparison) -> Iterator[str]:
     """Numbers of another thing: “three to cables” for “29 to cables and three to software”."""
     for own in these.pieces:
-        for number in (each.key for each in own.told if each.kind is WordKind.NUMBER and not is_year(each.key)):
+        for number in (
+            each.key for each in own.told if each.kind is WordKind.NUMBER and not is_year(each.key)
+        ):
             for said in these.support:
                 having = [each.keys - {number} for each in said.pieces if number in each.keys]
                 others = (each for each in said.pieces if number not in each.keys and each.keys & own.keys)
-                counted = any(each.kind is WordKind.NUMBER and each.key not in own.keys for one in others for each in one.told)
+                counted = any(
+                    each.kind is WordKind.NUMBER and each.key not in own.keys
+                    for one in others
+                    for each in one.told
+                )
                 if having and counted and all(each and not each & own.keys for each in having):
                     yield f"its passage says {number} of something else"
 
@@ -153,7 +159,7 @@ def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
             yield token.key, word
         elif _begins_range(tokens, at):
             yield token.key, "from"
-        elif before >= 0 and tokens[before].key in _MOVES or _is_difference(tokens, at):
+        elif (before >= 0 and tokens[before].key in _MOVES) or _is_difference(tokens, at):
             yield token.key, "by"
         else:
             yield token.key, ""

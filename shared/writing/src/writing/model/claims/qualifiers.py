@@ -73,7 +73,9 @@ def left_out_limits(these: Comparison) -> Iterator[str]:
     """“Only”, “some”, “may”, “if”, “is said to” and their like, which the pieces drawn on have, or those beside them."""
     ours = these.claim.tokens
     dates = {plain_word(one) for one, other in pairwise(ours) if other.kind is WordKind.NUMBER}
-    own = (these.claim.words | {token.key for token in ours}) - dates.intersection({"until", "by", "before", "after"})
+    own = (these.claim.words | {token.key for token in ours}) - dates.intersection(
+        {"until", "by", "before", "after"}
+    )
     for said in these.support:
         for at, piece in enumerate(said.pieces):
             drawn_on = these.is_drawn_on(piece)
@@ -206,7 +208,9 @@ def ranks(these: Comparison) -> Iterator[str]:
         if token.text.casefold() in _RANKS and not is_part and not _is_ranked(these, at):
             yield f"its passage does not say “{token.text}” of it"
         is_most = token.text == "most" and plain_word(ours[at - 1]) == "the" and at + 1 < len(ours)
-        if (_is_superlative(token) or (is_most and ours[at + 1].kind is WordKind.CONTENT)) and token.key not in theirs:
+        if (
+            _is_superlative(token) or (is_most and ours[at + 1].kind is WordKind.CONTENT)
+        ) and token.key not in theirs:
             yield f"its passage does not say “{token.text}”"
 
 
@@ -241,7 +245,8 @@ def causes(these: Comparison) -> Iterator[str]:
         cause = one if plain_word(token) not in _BEFORE_CAUSE or not at else other
         said = (each.sentence for each in these.stated)
         if not any(
-            each.words & wanted and each.keys & one and each.keys & other and _gives(each, cause) for each in said
+            each.words & wanted and each.keys & one and each.keys & other and _gives(each, cause)
+            for each in said
         ):
             yield f"its passages do not say “{token.text}”"
 

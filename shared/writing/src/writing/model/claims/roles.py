@@ -129,8 +129,12 @@ def _before_verb(tokens: Sequence[Token], at: int) -> tuple[int, set[str]]:
     back = at - 1
     while back >= 0:
         word = plain_word(tokens[back])
-        limits = tokens[back].kind in {WordKind.STRICT, WordKind.LOOSE} and word not in PREPOSITIONS | _RELATIVES
-        if not (word in _AUXILIARIES | NOT | ARTICLES - _RELATIVES or word.endswith("ly") or limits):
+        limits = (
+            tokens[back].kind in {WordKind.STRICT, WordKind.LOOSE} and word not in PREPOSITIONS | _RELATIVES
+        )
+        if not (
+            word in _AUXILIARIES | NOT | ARTICLES - _RELATIVES - {"this"} or word.endswith("ly") or limits
+        ):
             break
         helped.add(word)
         back -= 1
@@ -144,7 +148,9 @@ def _subject(tokens: Sequence[Token]) -> tuple[Token, ...]:
         begin
         and tokens[begin - 1].kind is not WordKind.BREAK
         and plain_word(tokens[begin - 1]) not in _ENDS_SUBJECT
-        and not (tokens[begin - 1].kind in SAYING and {*map(plain_word, tokens[begin : begin + 1])} & ARTICLES)
+        and not (
+            tokens[begin - 1].kind in SAYING and {*map(plain_word, tokens[begin : begin + 1])} & ARTICLES
+        )
         and not (is_past(tokens[begin - 1].text) and begin < len(tokens))
     ):
         begin -= 1
@@ -212,7 +218,10 @@ def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) 
         return True
     if not there.subject:
         named = said.before | said.topic | there.before
-        return bool(heads & (named | own.names & said.earlier)) and own.names - common <= said.earlier | named | said.sentence.keys or not same_voice
+        return (
+            bool(heads & (named | own.names & said.earlier))
+            and own.names - common <= said.earlier | named | said.sentence.keys
+        ) or not same_voice
     return bool(heads & (there.before if same_voice else there.after))
 
 
@@ -304,9 +313,11 @@ def _compared(tokens: Sequence[Token]) -> Iterator[_Compared]:
         begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].kind is WordKind.BREAK), 0)
         end = next((e for e in range(at + 1, len(tokens)) if tokens[e].kind is WordKind.BREAK), len(tokens))
         before, behind = words[max(begin, at - NEAREST) : at], tokens[at + 1 : end]
-        if behind[:1] and behind[0].kind is WordKind.NUMBER or NOT.intersection(before):
+        if (behind[:1] and behind[0].kind is WordKind.NUMBER) or NOT.intersection(before):
             continue
-        more = [each for each in before if each in _DEGREES or (each.endswith("er") and each not in _NO_DEGREES)]
+        more = [
+            each for each in before if each in _DEGREES or (each.endswith("er") and each not in _NO_DEGREES)
+        ]
         if words[at] == "than" and more:
             degree = -1 if more[-1] in {"less", "fewer"} else 1
             word = "more" if more[-1] in _DEGREES else content_key(more[-1])
