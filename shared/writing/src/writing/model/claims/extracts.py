@@ -237,9 +237,7 @@ def _is_place(token: Token) -> bool:
 def _phrases(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
     """Yields where phrases begin and end: “in June 2018”, “by up to two hours”, “at the Cape”."""
     for begin, token in enumerate(tokens):
-        if plain_word(token) not in PREPOSITIONS or [
-            plain_word(each) for each in tokens[begin - 1 : begin]
-        ] == ["up"]:
+        if plain_word(token) not in PREPOSITIONS or (begin and plain_word(tokens[begin - 1]) == "up"):
             continue
         end = begin + 1
         while end < len(tokens) and not _ends_phrase(tokens, end):
@@ -262,12 +260,9 @@ def _ends_phrase(tokens: Sequence[Token], at: int) -> bool:
 
 def _measures(tokens: Sequence[Token], begin: int, end: int) -> bool:
     """Whether it says how much, and is no part of “by 6 points to 58 percent”."""
-    counts = any(_is_quantity(tokens, at) or tokens[at].key in _FRACTIONS for at in range(begin, end))
-    follows = tokens[end : end + 1]
-    return counts and not (
-        [plain_word(each) for each in follows] == ["to"]
-        and any(_is_quantity(tokens, at) for at in range(begin, end))
-    )
+    counts = any(_is_quantity(tokens, at) for at in range(begin, end))
+    to = [plain_word(each) for each in tokens[end : end + 1]] == ["to"]
+    return (counts and not to) or any(each.key in _FRACTIONS for each in tokens[begin:end])
 
 
 def _is_quantity(tokens: Sequence[Token], at: int) -> bool:
