@@ -1,9 +1,9 @@
-"""The second bank is whole. What the rules make of it is measured (`measuring_bank.py`), and bound to no figure here."""
+"""The second bank: that it is whole, and what the rules make of it with an honest judge, an agreeing one and none."""
 
 from collections import Counter
 from typing import Final
 
-from shared.writing.tests.claims.measuring_bank import read_second_bank
+from shared.writing.tests.claims.measuring_bank import count, read_second_bank
 from writing.model.claims.wording import normal
 from writing.model.copying import SourceRuns
 from writing.model.exam.bank import SUBJECTS, read_bank
@@ -65,3 +65,12 @@ def test_a_true_sentence_has_a_second_wording_and_quotes_that_stand_in_every_pas
         assert each.again
         assert {quote.passage for quote in quotes} == set(texts)
         assert all(normal(quote.words) in texts[quote.passage] for quote in quotes), each.sentence
+
+
+def test_what_the_rules_keep_and_let_through() -> None:
+    found = count(BANK)
+
+    assert found.first >= 84
+    assert found.mended >= 0.87 * found.true
+    assert len(found.agreed) <= 0.06 * found.lies
+    assert not found.unjudged
