@@ -14,7 +14,7 @@ from writing.extractive import openings, references
 from writing.extractive.endings import cut_units, ended, has_promise, without_promises
 from writing.extractive.mending import announces, beginning_of, is_sentence
 from writing.extractive.sentences import split
-from writing.extractive.titles import comparable, heading_of, tidy
+from writing.extractive.titles import comparable, declaration, declared_name, heading_of, tidy
 from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below, paragraphs_of
 from writing.quality.likeness import runs
 
@@ -52,10 +52,6 @@ LEAST_REPEATED: Final = 20
 """Shorter units are not compared: terse sentences are alike."""
 REPEATED: Final = 0.4
 """The share of runs of five words from which a unit repeats others."""
-_VERB: Final = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|does|do|did|\w+(?:s|ed))\b",
-    re.IGNORECASE,
-)
 _NO_OPENING: Final = re.compile(
     r"^(?:(?:important |please )?note|warning|caution|tip|important|beware|hint|todo|fixme|deprecated|obsolete)\b[:!.,]?",
     re.IGNORECASE,
@@ -111,7 +107,9 @@ class SpineReader:
         self._heading = frozenset(
             each for title in (*titles_above, section.title) for each in stems_of(title)
         )
-        self._known = set(self._heading) | set(keyword)
+        self._above = self._heading | {*keyword}
+        self._known = set(self._above)
+        self._subject = frozenset((*keyword, *telling_stems(section.title)))
         self._readable: frozenset[int] = frozenset()
 
     def read(self) -> Spine:
@@ -135,6 +133,8 @@ class SpineReader:
             return self._begun([explanation, *introduction], subsections, term=term)
         if (found := self._beginning(introduction)) is not None:
             return self._begun(found, subsections)
+        if introduction and openings.is_step(introduction[0].first):
+            raise NoSpineError("begins with a step, and does not say of what")
         is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
         ladder = [self._lifted, self._unheaded, self._contents]
         if is_reference or self._is_about_a_part(subsections):
@@ -167,8 +167,11 @@ class SpineReader:
         if not term and isinstance(units[0].blocks[0], Paragraph):
             if is_entry:
                 term = section.title
+            elif section.title.endswith("?"):
+                term = ""
             elif openings.is_gloss(units[0].first) or (source and units[0].first.startswith("This ")):
-                term = tidy(section.title)
+                is_declared = declared_name(section.title)
+                term = declaration(section.title) if is_declared else tidy(section.title)
         return Part(None, units, term=term)
 
     def _beginning(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
@@ -182,7 +185,8 @@ class SpineReader:
             is_about = is_definition(self._keyword, unit.first) or (
                 not is_explained and openings.speaks_of(self._keyword, unit.first)
             )
-            is_better = is_about or (not is_own and self._share(unit.first) > 0)
+            is_behind_synopsis = all(each.is_bare for each in introduction[:at])
+            is_better = is_about or (not is_own and (is_behind_synopsis or self._share(unit.first) > 0))
             if is_better and self._opens(first) and not openings.is_weak(unit.first):
                 return [first, *introduction[at + 1 :]]
         return introduction if is_own else None
@@ -236,11 +240,12 @@ class SpineReader:
             and isinstance(first[0], Paragraph)
             and len(first[0].text.split()) < MIN_OPENING_WORDS
             and not introduction[0].behind_drop
+            and not self._opens(introduction[0])
         )
         if not is_short:
             return bool(introduction) and self._opens(introduction[0])
         prose = (each for each in introduction[1:] if isinstance(each.blocks[0], Paragraph))
-        return self._opens(introduction[0]) or any(self._opens(each) for each in [*prose][:1])
+        return any(self._opens(each) for each in [*prose][:1])
 
     def _opens(self, unit: Unit) -> bool:
         """Whether the article may begin with this unit."""
@@ -250,17 +255,17 @@ class SpineReader:
         is_silent = self._about < SURELY_ABOUT and self._share(unit.text) == 0
         if is_silent or references.is_dependent(first, self._heading):
             return False
-        if isinstance(block, Paragraph) and openings.needs_before(split(block.text), self._known):
+        if isinstance(block, Paragraph) and openings.needs_before(split(block.text), self._above):
             return False
-        if isinstance(block, Definitions):
-            # Of what a page lists, the first explanation says what the page is about; options of a command do not.
-            told = next(paragraphs_of(block.entries[0].blocks), None)
-            return told is not None and is_sentence(told.text) and unit.words >= MIN_SHARE
+        if openings.names_nothing(first, self._subject):
+            return False
         if len(unit.blocks) > 1 and not first.endswith((".", "!")):
-            is_lead = len(first.split()) >= MIN_ENTRY_WORDS and _VERB.search(first) is not None
+            is_lead = len(first.split()) >= MIN_ENTRY_WORDS and openings.has_verb(first)
             return is_lead and unit.words >= MIN_LEAD_WORDS
         is_prose = isinstance(block, Paragraph) and (len(unit.blocks) > 1 or is_sentence(block.text))
-        return is_prose and words_in(block) >= _least_words(self._section)
+        return is_prose and (
+            words_in(block) >= _least_words(self._section) or is_definition(self._keyword, first)
+        )
 
     def _share(self, text: str) -> float:
         """Returns the share of the keyword's stems that occur."""
