@@ -15,7 +15,7 @@ from writing.extractive.endings import cut_units, ended, has_promise, without_pr
 from writing.extractive.mending import announces, beginning_of, is_sentence
 from writing.extractive.sentences import split
 from writing.extractive.titles import comparable, declaration, declared_name, heading_of, tidy
-from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below, paragraphs_of
+from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below
 from writing.quality.likeness import runs
 
 WHOLE_WORDS: Final = 1_500

@@ -38,8 +38,9 @@ _TYPED: Final = re.compile(r"^template\b|::|[*&]")
 _DECLARED: Final = re.compile(r"(?:\w+::)*(?:operator\W{1,3}|~?\w+)$")
 # "Step 1: Deductions list", "Example: Buying shares": the place in a series.
 _STEP: Final = re.compile(
-    r"^(?:step|part|stage|phase|lesson|exercise) \d{1,2}(?:[:.]| ?[–—-])\s+(?=\w)", re.IGNORECASE
-)  # noqa: RUF001
+    r"^(?:step|part|stage|phase|lesson|exercise) \d{1,2}(?:[:.]| ?[–—-])\s+(?=\w)",  # noqa: RUF001 - dashes
+    re.IGNORECASE,
+)
 # "3 - Documentation", "Metadata (#1542)", "Using the generator."
 _NUMBER: Final = re.compile(r"^\d+(?:\.\d+)*\s*[–—-]\s+(?=\D)")  # noqa: RUF001 - a dash
 _TICKET: Final = re.compile(r"\s*\(#\d+\)")
