@@ -26,7 +26,9 @@ _GOES_ON: Final = re.compile(
     r"|\b(?:previous|preceding|earlier|next|last) (?:sub-?)?(?:sections?|chapters?|pages?|paragraphs?|examples?|steps?)\b"
     r"|^(?:\w+ ){1,4}(?:then|again|instead|therefore)\b|^the default (?:is|was)\b|^(?:previously|formerly)\b|^(?:chapter|section|appendix) [\dA-Z]"
     r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
-    r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|\w+ing)\b"
+    r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|to|\w+ing)\b"
+    r"|\b(?:used|given|set|made|said|stated) above\b"
+    r"|^(?:if|when|while|once|after|before|because|although)\b[^,]{0,60}\b(?:this|that|these|those|it),"
     r"|^[^,.;:]{3,150} having been \w[^,.;:]{0,100},"
     r"|^the (?:first|second|third|next|last|final)(?: \([^()]{1,20}\))?(?: \w+)? (?:step|thing|task|part)s?\b(?! (?:of|to|in|for|towards?)\b)",
     re.IGNORECASE,
@@ -53,6 +55,10 @@ _FIRST_STEP: Final = re.compile(
 )
 _CONDITION: Final = re.compile(
     r"(?:assuming|suppos(?:e|ing)|let us|let[’']s|provided) (?:that )?(?:you|we|the|an?|this|your)\b",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_BEFORE_SUBJECT: Final = re.compile(
+    r"(?:if|when|whenever|while|once|after|before|since|as|because|although|for|to|by|with|without|from|unless|only|in order)\b",
     re.IGNORECASE,
 )
 _YOURS: Final = re.compile(
@@ -155,6 +161,11 @@ def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
 def is_step(sentence: str) -> bool:
     """Whether a sentence is the first step of something."""
     return _FIRST_STEP.match(sentence) is not None
+
+
+def begins_with_condition(sentence: str) -> bool:
+    """Whether a sentence begins with when, for what or why something is so, and not with its subject."""
+    return _BEFORE_SUBJECT.match(sentence) is not None
 
 
 def names_nothing(sentence: str, subject: AbstractSet[str]) -> bool:

@@ -15,7 +15,7 @@ from writing.extractive.endings import cut_units, ended, has_promise, without_pr
 from writing.extractive.mending import announces, beginning_of, is_sentence
 from writing.extractive.sentences import split
 from writing.extractive.titles import comparable, declaration, declared_name, heading_of, tidy
-from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below
+from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below, paragraphs_of
 from writing.quality.likeness import runs
 
 WHOLE_WORDS: Final = 1_500
@@ -41,6 +41,8 @@ MIN_ENTRY_WORDS: Final = 4
 MIN_LEAD_WORDS: Final = 15
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
+MIN_NAMED: Final = 0.5
+"""The share of the keyword that a later paragraph has in its first sentence, to open where the first one cannot."""
 MIN_CONTENTS: Final = 3
 MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
@@ -177,6 +179,9 @@ class SpineReader:
     def _beginning(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
         """Returns the introduction from its first paragraph, or from a later one that opens better; None if none opens."""
         is_own = self._begins(introduction)
+        if is_own and not self._opens(introduction[0]) and openings.tells_what_it_does(introduction[1].first):
+            # "This is an overloaded function.", and then what it does.
+            return introduction[1:]
         if is_own and not self._is_weak(introduction[0]):
             return introduction
         is_explained = is_own and openings.is_gloss(introduction[0].first)
@@ -186,7 +191,10 @@ class SpineReader:
                 not is_explained and openings.speaks_of(self._keyword, unit.first)
             )
             is_behind_synopsis = all(each.is_bare for each in introduction[:at])
-            is_better = is_about or (not is_own and (is_behind_synopsis or self._share(unit.first) > 0))
+            is_later = is_behind_synopsis or (
+                self._share(unit.first) >= MIN_NAMED and not openings.begins_with_condition(unit.first)
+            )
+            is_better = is_about or (not is_own and is_later)
             if is_better and self._opens(first) and not openings.is_weak(unit.first):
                 return [first, *introduction[at + 1 :]]
         return introduction if is_own else None
@@ -211,7 +219,8 @@ class SpineReader:
         """Returns the introduction from the first paragraph that opens, where neither its own first one nor a sub-section does."""
         for at, unit in enumerate(introduction[:LIFTED_FROM]):
             first = replace(unit, behind_drop=False)
-            if self._opens(first) and not references.adds(first.first):
+            is_about = self._share(first.text) > 0 and not openings.begins_with_condition(first.first)
+            if is_about and self._opens(first) and not references.adds(first.first):
                 return [first, *introduction[at + 1 :]]
         return None
 
@@ -255,17 +264,17 @@ class SpineReader:
         is_silent = self._about < SURELY_ABOUT and self._share(unit.text) == 0
         if is_silent or references.is_dependent(first, self._heading):
             return False
-        if isinstance(block, Paragraph) and openings.needs_before(split(block.text), self._above):
+        needs_before = isinstance(block, Paragraph) and openings.needs_before(split(block.text), self._above)
+        if needs_before or openings.names_nothing(first, self._subject):
             return False
-        if openings.names_nothing(first, self._subject):
-            return False
+        if isinstance(block, Definitions):
+            return unit.words >= MIN_SHARE and _is_reference(block)
         if len(unit.blocks) > 1 and not first.endswith((".", "!")):
             is_lead = len(first.split()) >= MIN_ENTRY_WORDS and openings.has_verb(first)
             return is_lead and unit.words >= MIN_LEAD_WORDS
         is_prose = isinstance(block, Paragraph) and (len(unit.blocks) > 1 or is_sentence(block.text))
-        return is_prose and (
-            words_in(block) >= _least_words(self._section) or is_definition(self._keyword, first)
-        )
+        is_told = is_definition(self._keyword, first) or openings.is_gloss(first)
+        return is_prose and words_in(block) >= (MIN_ENTRY_WORDS if is_told else _least_words(self._section))
 
     def _share(self, text: str) -> float:
         """Returns the share of the keyword's stems that occur."""
@@ -490,6 +499,13 @@ def _named_line(sections: Sequence[Section]) -> tuple[str, Unit] | None:
             if joint and len(name) <= MAX_NAME and explanation:
                 return name, Unit((Paragraph(explanation),))
     return None
+
+
+def _is_reference(listed: Definitions) -> bool:
+    """Whether a list explains names: of those, the first explanation says what the page is about."""
+    first = listed.entries[0]
+    told = next(paragraphs_of(first.blocks), None)
+    return all(" " not in term for term in first.terms) and told is not None and is_sentence(told.text)
 
 
 def _is_enough(section: Section, parts: Sequence[Part]) -> bool:
