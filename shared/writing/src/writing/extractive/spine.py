@@ -43,12 +43,10 @@ SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
 MIN_NAMED: Final = 0.5
 """The share of the keyword that a later paragraph has in its first sentence, to open where the first one cannot."""
-MIN_CONTENTS: Final = 3
+MIN_CONTENTS: Final = 2
 MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
 MAX_CONTENTS_WORDS: Final = 40
-MAX_ENTRY_WORDS: Final = 100
-"""The words of an entry of a short table of contents."""
 REPEATED_RUN: Final = 5
 LEAST_REPEATED: Final = 20
 """Shorter units are not compared: terse sentences are alike."""
@@ -133,12 +131,12 @@ class SpineReader:
             if introduction and references.is_pointer(introduction[0].first):
                 del introduction[0]
             return self._begun([explanation, *introduction], subsections, term=term)
-        if (found := self._beginning(introduction)) is not None:
-            return self._begun(found, subsections)
         if introduction and openings.is_step(introduction[0].first):
             raise NoSpineError("begins with a step, and does not say of what")
+        if (found := self._beginning(introduction)) is not None:
+            return self._begun(found, subsections)
         is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
-        ladder = [self._lifted, self._unheaded, self._contents]
+        ladder = [self._lifted, self._unheaded]
         if is_reference or self._is_about_a_part(subsections):
             ladder = [self._lifted, self._contents, self._unheaded]
         for rung in ladder:
@@ -364,21 +362,19 @@ class SpineReader:
         return not own.isdisjoint(stems_of(unit.text))
 
     def _contents(self, subsections: Sequence[Section]) -> Spine | None:
-        """Opens with the first paragraph of each sub-section, and goes on with what stands behind those."""
+        """Opens with the first paragraph of each entry or kind, and goes on with what stands behind those."""
         entries: list[DefinitionEntry] = []
         behind: list[tuple[Section, list[Part]]] = []
-        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
-        for section in subsections[: MAX_LISTED_ENTRIES if is_reference else MAX_SUBSECTIONS]:
+        for section in subsections[:MAX_LISTED_ENTRIES]:
             heading = self._heading | frozenset(stems_of(section.title))
             units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=True))
             if not units or units[0].behind_drop or not isinstance(units[0].blocks[0], Paragraph):
                 continue
             first = units[0].blocks[0]
-            most = MAX_CONTENTS_WORDS if is_reference or len(subsections) > LIFTED_FROM else MAX_ENTRY_WORDS
-            is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= most
+            is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= MAX_CONTENTS_WORDS
             told = first if is_whole else beginning_of(first, 2 if units[0].first.endswith("?") else 1)
             size = len(told.text.split())
-            is_short = _least_words(section) <= size <= most
+            is_short = _least_words(section) <= size <= MAX_CONTENTS_WORDS
             if not is_short or not told.text.endswith((".", "!")) or announces(told.text):
                 continue
             title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
@@ -392,10 +388,9 @@ class SpineReader:
                 part = Part(title, cut_units(rest, CONTENTS_WORDS))
                 if part.words >= OWN_WORDS:
                     behind.append((section, [part]))
-        if len(entries) < (2 if is_reference else MIN_CONTENTS):
+        if len(entries) < MIN_CONTENTS:
             return None
-        found = self._spine(Part(None, (Unit((Definitions(tuple(entries)),)),)), behind, subsections)
-        return found if is_reference or found.words >= MIN_SHOWN_WORDS else None
+        return self._spine(Part(None, (Unit((Definitions(tuple(entries)),)),)), behind, subsections)
 
     def _lifted(self, subsections: Sequence[Section]) -> Spine | None:
         """Opens with the first paragraph of an early sub-section, if that says what the keyword is."""
