@@ -9,7 +9,7 @@ from documents.words import is_definition, stems_of
 from writing.article import MAX_META_DESCRIPTION
 from writing.extractive import openings
 from writing.extractive.mending import ELLIPSIS
-from writing.extractive.references import is_dependent, needs_listing, without_lead
+from writing.extractive.references import is_dependent, is_positional, needs_listing, without_lead
 from writing.extractive.sentences import spans, split
 from writing.extractive.titles import cut
 
@@ -91,7 +91,8 @@ def description_of(
         for at, each in enumerate(_sentences((*opening, *others)))
     ]
     defines, speaks, is_whole, _, best = max(rated, default=(False, False, False, 0, ""))
-    if defines or (speaks and (is_poor or is_whole)):
+    is_better = is_whole and not text.endswith(_ENDS) and not openings.begins_with_condition(best)
+    if defines or (speaks and (is_poor or is_better)):
         return best
     if not text.endswith(_ENDS) and (naming := _whole_naming(keyword, (each[-1] for each in rated))):
         return naming
@@ -149,6 +150,7 @@ def _sentences(blocks: Iterable[Block]) -> Iterator[str]:
                 and not _GOES_ON.search(text)
                 and not is_dependent(sentence)
                 and not needs_listing(sentence)
+                and not is_positional(sentence, has_above=False, has_below=False)
             ):
                 yield text
 

@@ -27,7 +27,7 @@ _GOES_ON: Final = re.compile(
     r"|^(?:\w+ ){1,4}(?:then|again|instead|therefore)\b|^the default (?:is|was)\b|^(?:previously|formerly)\b|^(?:chapter|section|appendix) [\dA-Z]"
     r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
     r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|to|\w+ing)\b"
-    r"|\b(?:used|given|set|made|said|stated) above\b"
+    r"|\b(?:used|given|set|made|said|stated) above\b|^(?:this|that) (?:is|was) (?:because|why|how|due)\b"
     r"|^(?:if|when|while|once|after|before|because|although)\b[^,]{0,60}\b(?:this|that|these|those|it),"
     r"|^[^,.;:]{3,150} having been \w[^,.;:]{0,100},"
     r"|^the (?:first|second|third|next|last|final)(?: \([^()]{1,20}\))?(?: \w+)? (?:step|thing|task|part)s?\b(?! (?:of|to|in|for|towards?)\b)",
@@ -78,7 +78,7 @@ _SUPERLATIVE: Final = re.compile(r"(?:\w+est|most|only|main|whole|same|usual|fir
 _POINTS_AT: Final = re.compile(r"\b(?:this|these|those)\s+([a-z][\w-]*)")
 _ITSELF: Final = frozenset(stems_of("command option function setting parameter variable program tool module"))
 # What every reader has at hand.
-_AT_HAND: Final = frozenset(stems_of("machine computer system host site case way"))
+_AT_HAND: Final = frozenset(stems_of("machine computer system host site"))
 _CLAUSE: Final = re.compile(r"[,;:—(]| (?:that|which|and|but|so|if|when|because|where) ")
 _WARNS: Final = re.compile(
     r"\b(?:dangerous|(?:be )?careful|caution|beware|at your own risk|(?<!\w )(?:do not|don[’']t)|not (?:intended|every)|obsolete|"  # noqa: RUF001

@@ -263,7 +263,7 @@ class SpineReader:
         if is_silent or references.is_dependent(first, self._heading):
             return False
         needs_before = isinstance(block, Paragraph) and openings.needs_before(split(block.text), self._above)
-        if needs_before or openings.names_nothing(first, self._subject):
+        if needs_before or openings.names_nothing(unit.text, self._subject):
             return False
         if isinstance(block, Definitions):
             return unit.words >= MIN_SHARE and _is_reference(block)
