@@ -39,6 +39,8 @@ _BEFORE_MAIN: Final = re.compile(
     r"(?:before|after|when|whenever|if|since|although|though|because|while|as|once|in order to|to|with|from|by|unless|upon)\b",
     re.IGNORECASE,
 )
+# A lead-in to a list that says nothing without it: "Kilns can be either…".
+_DANGLES: Final = re.compile(r"\b(?:(?:can|may|must|will|should|to) \w+|either|is|are|be|has|have)…$")
 # Another sentence than the first one is no description of the whole if it begins so.
 _ASIDE: Final = re.compile(
     r"(?:in|on|at|under|during|even|note|use|see|remember|each|any|some|only|not|simply|without|like|unlike|its)\b",
@@ -94,19 +96,14 @@ def description_of(
     is_better = is_whole and not text.endswith(_ENDS) and not openings.begins_with_condition(best)
     if defines or (speaks and (is_poor or is_better)):
         return best
-    if not text.endswith(_ENDS) and (naming := _whole_naming(keyword, (each[-1] for each in rated))):
-        return naming
+    whole = [each[-1] for each in rated if each[-1].endswith(_ENDS)]
+    naming = next((each for each in whole if frozenset(keyword) <= {*stems_of(each)}), "")
+    if not text.endswith(_ENDS) and (naming or (whole and _DANGLES.search(text))):
+        return naming or whole[0]
     if rated and not opening:
         # A line under the title, and then sections: the first of them begins to say something.
         return rated[0][-1]
     return description(parts[0]).rstrip("…") if is_explained and is_poor else text
-
-
-def _whole_naming(keyword: Sequence[str], sentences: Iterable[str]) -> str:
-    """Returns the first whole sentence that has all stems of the keyword; "" if none has."""
-    wanted = frozenset(keyword)
-    whole = (each for each in sentences if each.endswith(_ENDS))
-    return next((each for each in whole if wanted <= {*stems_of(each)}), "")
 
 
 def entry_description(name: str, paragraph: Paragraph) -> str:

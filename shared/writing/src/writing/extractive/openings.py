@@ -28,6 +28,7 @@ _GOES_ON: Final = re.compile(
     r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
     r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|to|\w+ing)\b"
     r"|\b(?:used|given|set|made|said|stated) above\b|^(?:this|that) (?:is|was) (?:because|why|how|due)\b"
+    r"|^(?:this|these) (?:\w+ ){1,2}(?:was|were)\b|^these (?:instructions|steps|notes)\b|^(?:optionally|first let)\b"
     r"|^(?:if|when|while|once|after|before|because|although)\b[^,]{0,60}\b(?:this|that|these|those|it),"
     r"|^[^,.;:]{3,150} having been \w[^,.;:]{0,100},"
     r"|^the (?:first|second|third|next|last|final)(?: \([^()]{1,20}\))?(?: \w+)? (?:step|thing|task|part)s?\b(?! (?:of|to|in|for|towards?)\b)",

@@ -53,7 +53,7 @@ LEAST_REPEATED: Final = 20
 REPEATED: Final = 0.4
 """The share of runs of five words from which a unit repeats others."""
 _NO_OPENING: Final = re.compile(
-    r"^(?:(?:important |please )?note|warning|caution|tip|important|beware|hint|todo|fixme|deprecated|obsolete)\b[:!.,]?",
+    r"^(?:(?:important |please )?note|examples?(?=:)|warning|caution|tip|important|beware|hint|todo|fixme|deprecated|obsolete)\b[:!.,]?",
     re.IGNORECASE,
 )
 # Parts that any page may have: their text is the page's own introduction.
