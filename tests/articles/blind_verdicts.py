@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Any, Final
 
-MIN_VERDICTS: Final = 10
+MIN_VERDICTS: Final = 8
 """Articles of a documentation that a round judges, at least."""
 
 

@@ -1,4 +1,4 @@
-"""Whole documentations of six makers and three collections of short pages: most of what they treat becomes an article."""
+"""Whole documentations of eight makers and three collections of short pages: most of what they treat becomes an article."""
 
 from pathlib import Path
 
@@ -12,11 +12,14 @@ from tests.articles.reading_check import compare_readings
 
 pytestmark = pytest.mark.real
 _LEAST_SHARE = dict.fromkeys((each.package for each in DOCUMENTATIONS), 0.85) | {
+    # Read for the first time when the rules stood.
+    "gnucash-docs": 0.75,
+    "qtbase5-doc-html": 0.55,
     "coffee": 0.4,
     "bicycles": 0.3,
     "nursery": 0.25,
 }
-"""The goal for documentations; for what marketers type, what was reached, so that it does not become less."""
+"""The goal for documentations; for the latest two and for what marketers type, what was reached, so that it does not become less."""
 
 _MOST_ADDED = 0.002
 _MOST_LOST = {
@@ -24,10 +27,10 @@ _MOST_LOST = {
     "octave-doc": 0.2,
     "postfix-doc": 0.12,
     "borgbackup-doc": 0.04,
-    "doxygen-doc": 0.04,
+    "doxygen-doc": 0.08,
     "mkdocs-doc": 0.02,
 }
-"""Shares of words: figures, lists of links and "See also"; in manual pages the hyphens at the ends of lines."""
+"""Shares of words: figures, lists of links, "See also", summaries of members; in manual pages the hyphens at the ends of lines."""
 
 
 @pytest.mark.parametrize("name", _LEAST_SHARE)

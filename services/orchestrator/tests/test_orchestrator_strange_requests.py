@@ -13,6 +13,7 @@ from messaging import Database
 from orchestrator.article_workflow.store import insert_content
 from tests.fixtures.openapi.fuzzing import DEPTHS, fuzz
 from writing import Article, ArticleSource
+from writing.article import ArticleEvidence, CutSentence
 
 pytestmark = pytest.mark.extended
 
@@ -24,6 +25,21 @@ ARTICLE = Article(
     word_count=4,
     key_points=("Twelve hours are enough.",),
     cited=(1,),
+    evidence=ArticleEvidence(
+        sentences=(),
+        cuts=(
+            CutSentence(
+                "It is the best.",
+                "Time",
+                (),
+                "unsupported",
+                "no passage says so",
+                "",
+                "Twelve hours are enough.",
+            ),
+        ),
+        passages={},
+    ),
 )
 SOURCE = ArticleSource(n=1, title="Steeping", passages=(), path="steeping.md")
 BRAND = {"name": "Acme", "description": "d", "language": "en", "channels": ["feed"], "target": "site"}
@@ -83,6 +99,7 @@ async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict
         "path.content_id": drafts,
         "writing": writing,
         "path.version": [1],
+        "body.number": [1],
         # Most texts that are made up have a control character, and are refused.
         "body.reason": ["It is wrong."],
         "body.comment": ["Say how long it keeps."],

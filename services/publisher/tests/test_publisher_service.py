@@ -209,11 +209,19 @@ async def test_commands_that_were_being_stored_together_when_it_was_killed_are_d
     orchestrator: Any,
     place: str,
 ) -> None:
-    content_ids = [orchestrator.add(title=f"Article {number}") for number in range(12)]
+    content_ids: list[UUID] = []
+    event_ids: list[UUID] = []
     deadly = environment | {"FAIL_POINTS": f"{place}=kill@2"}
     async with running(deadly, rabbitmq_url, broker_urls, ends=-signal.SIGKILL) as service:
-        event_ids = [await service.command(content_id) for content_id in content_ids]
-        await service.process.wait()
+        ended = asyncio.create_task(service.process.wait())
+        # All of a round may be stored at once, so that it takes another one to reach the place a second time.
+        for _ in range(20):
+            content_ids += (orchestrator.add(title=f"Article {number}") for number in range(12))
+            event_ids += [await service.command(content_id) for content_id in content_ids[-12:]]
+            if (await asyncio.wait([ended], timeout=3))[0]:
+                break
+        async with asyncio.timeout(60):
+            await ended
     async with (
         asyncpg.create_pool(environment["DATABASE_URL"], min_size=1, max_size=1) as pool,
         running(environment, rabbitmq_url, broker_urls) as service,

@@ -608,6 +608,12 @@ DEEP = [
     "<blockquote><section>x",
     "<figure>",
     "<p style='color:white'>x<b>",
+    "<div class='fragment'><div class='line'>x",
+    "<span class='math'>x<sub>y",
+    "<table><tr><th>a<tr><td><span class='math'>x",
+    "<a href='#x'>*</a> <sup><a href='#x'>1</a></sup>",
+    "<dl class='section user'><dt>x<dd>",
+    "<p><code>x<br>",
 ]
 
 

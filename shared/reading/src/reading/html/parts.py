@@ -44,7 +44,7 @@ _FURNITURE: Final = frozenset(
     # makeinfo
     " nav-panel copiable-link copiable-anchor summary-letter printindex-index-header footnotes-segment"
     # Doxygen
-    " navpath navrow tabs tablist summary memSeparator header-summary ttc ingroups"
+    " navpath navrow tabs tablist summary memSeparator header-summary memberdecls ttc ingroups"
     # QDoc
     " alignedsummary propsummary"
     # MkDocs and other sites
