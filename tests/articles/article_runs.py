@@ -125,7 +125,10 @@ async def _write(
     cited = tuple(source for source in sources if source.n in article.cited)
     pages = texts.cited_by(cited)
     missing = missing_quotations(article.body_markdown, pages)
-    told = ShownPart("description", article.meta_description.removesuffix("…").rstrip(" .,;:"), ())
+    # Of an entry, the name stands before its explanation.
+    name, _, told_of_it = article.meta_description.partition(": ")
+    text = told_of_it if article.title.startswith(name) else article.meta_description
+    told = ShownPart("description", text.removesuffix("…").rstrip(" .,;:"), ())
     missing += missing_parts([told], pages)
     return ArticleRun(drawn, article, cited, "", cost, tuple(missing))
 

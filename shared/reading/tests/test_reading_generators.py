@@ -185,6 +185,11 @@ def test_tables(html: str, shown: str) -> None:
         ('<div class="tabbed-labels"><label>Linux</label><label>macOS</label></div><p>Heat it.</p>', "p: Heat it."),
         ('<aside class="starlight-aside starlight-aside--note"><p>It is hot.</p></aside><aside class="left">Ads</aside>', "p: It is hot."),
         ('<p>A kiln<sup class="reference"><a href="#c">[1]</a></sup>.</p><ol class="references"><li>Smith.</li></ol>', "p: A kiln."),
+        # QDoc: a link to the details, members that are listed without a word, a note that says so twice.
+        ('<p>The kiln holds heat. <a href="#details">More...</a></p><table class="alignedsummary"><tr><td>int</td><td>heat()</td></tr></table>',
+         "p: The kiln holds heat."),
+        ('<p>The kiln holds heat.</p><div class="admonition note"><p><b>Note: </b>Hot.</p></div>',
+         "p: The kiln holds heat. note: [{p: Hot.}], title: Note"),
     ],
 )  # fmt: skip
 def test_what_else_is_text(html: str, shown: str) -> None:

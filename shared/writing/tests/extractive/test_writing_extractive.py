@@ -278,16 +278,14 @@ def test_a_page_of_short_entries_opens_with_their_list() -> None:
     assert headings(article)[0] == "kiln_heat"
 
 
-def test_a_table_of_contents_opens_where_the_first_section_cannot() -> None:
+def test_no_list_opens_where_the_first_sections_cannot() -> None:
     torn = Section("Bricks", 2, "", (P("It is laid in two layers, as the last one cracks."),))
     kinds = [
         replace(each, blocks=(P(each.text.split(". ")[0] + "."), P(f"{each.title} are hot. {REST}")))
         for each in KINDS
     ]
-    article = digest(page(children=(torn, torn, torn, *kinds)))
-    assert article.body_markdown.startswith(
-        "- **Wood kilns**: Wood kilns are fed by hand for days, and ash that melts on the"
-    )
+    with pytest.raises(InsufficientSourcesError, match="no paragraph that opens"):
+        digest(page(children=(torn, torn, torn, *kinds)))
 
 
 def test_parts_that_any_page_has_are_skipped() -> None:

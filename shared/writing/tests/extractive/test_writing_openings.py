@@ -3,7 +3,7 @@
 import pytest
 
 from documents.words import stems_of
-from writing.extractive.openings import is_gloss, is_weak, needs_before, speaks_of
+from writing.extractive.openings import is_gloss, is_weak, names_nothing, needs_before, speaks_of
 from writing.extractive.sentences import split
 
 
@@ -25,6 +25,12 @@ from writing.extractive.sentences import split
         "See the manual of the maker for its temperatures.",
         "As an example, a pot is fired.",
         "Previously, all kilns were built of stone.",
+        "First, open the damper.",
+        "Assuming you have a chamber, close its door.",
+        "The main differences are that gas is cheaper and that wood smells.",
+        "Glazes should be handled differently.",
+        "For each glaze, a short description is given.",
+        "The following table lists the makers of kilns.",
     ],
 )
 def test_needs_something_before_it(text: str) -> None:
@@ -42,6 +48,10 @@ def test_needs_something_before_it(text: str) -> None:
         "If the kiln is hot, this command opens the damper.",
         "To fire a kiln, you need a cone; this task takes a day.",
         "In most cases, the kiln is fired at night.",
+        "The damper lets in what air this machine can stand.",
+        "Returns true if this cone has melted.",
+        "The kiln is heated at night.",
+        "The first firing hardens the clay.",
     ],
 )
 def test_stands_first(text: str) -> None:
@@ -83,6 +93,19 @@ def test_only_explains_its_heading(text: str, expected: bool) -> None:
 )
 def test_another_sentence_is_better(text: str, expected: bool) -> None:
     assert is_weak(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("You can specify zero or more makers.", True),
+        ("When lifting the door, potters wear gloves.", True),
+        ("You can build a kiln from bricks.", False),
+        ("Potters lift the door.", False),
+    ],
+)
+def test_what_the_reader_does_needs_the_subject(text: str, expected: bool) -> None:
+    assert names_nothing(text, frozenset(stems_of("kiln"))) is expected
 
 
 def test_speaks_of_the_keyword_in_its_first_words() -> None:

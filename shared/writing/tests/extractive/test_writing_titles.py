@@ -23,6 +23,8 @@ from writing.extractive.titles import article_title, is_change, shortened, tidy
         ("SEEK_END", "Positions of a file", "", "SEEK_END"),
         ("Glaze added (#12)", "Glaze added (#12)", "", "Glaze added"),
         ("Firing a kiln.", "Firing a kiln.", "", "Firing a kiln"),
+        ("Step 2: Glazing a pot", "Step 2: Glazing a pot", "", "Glazing a pot"),
+        ("SSHFS", "SSHFS", "", "SSHFS"),
     ],
 )
 def test_a_title_names_the_subject(keyword: str, title: str, page: str, expected: str) -> None:
@@ -31,6 +33,21 @@ def test_a_title_names_the_subject(keyword: str, title: str, page: str, expected
 
 def test_a_name_of_code_on_another_page_keeps_its_case() -> None:
     assert article_title("hold", "Plot windows", is_entry=False, names={"hold"}) == "hold (Plot windows)"
+
+
+@pytest.mark.parametrize(
+    ("title", "expected"),
+    [
+        ("[static] Pot Kiln::fire(const Clay &clay)", "Kiln::fire"),
+        ("template <typename T> typename std::add_const<T>::type &asClay(T &t)", "asClay (Kiln Class)"),
+        ("double Kiln::heat(View s, bool *ok = nullptr) const", "Kiln::heat"),
+        ("Shelf Kiln::operator[](int place)", "Kiln::operator[]"),
+        ("Glazing with ash (wood & gas)", "Glazing with ash (wood & gas)"),
+        ("enum Kiln::Fuel", "enum Kiln::Fuel"),
+    ],
+)
+def test_a_declaration_gives_its_name(title: str, expected: str) -> None:
+    assert article_title(title, title, is_entry=False, page="Kiln Class") == expected
 
 
 @pytest.mark.parametrize(

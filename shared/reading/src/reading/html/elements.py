@@ -142,6 +142,12 @@ def name_of(element: etree._Element, signature: str) -> str:
     return match[0] if match else signature
 
 
+def is_more(link: etree._Element) -> bool:
+    """Return whether a link leads on in its page behind a brief sentence: "More...", as Doxygen and QDoc write it."""
+    is_within = (link.get("href") or "").startswith("#")
+    return is_within and (link.text or "").strip(" .…").casefold() == "more"
+
+
 def is_code_title(name: str) -> bool:
     return name.startswith("codeBlockTitle")
 

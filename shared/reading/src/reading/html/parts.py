@@ -45,6 +45,8 @@ _FURNITURE: Final = frozenset(
     " nav-panel copiable-link copiable-anchor summary-letter printindex-index-header footnotes-segment"
     # Doxygen
     " navpath navrow tabs tablist summary memSeparator header-summary memberdecls ttc ingroups"
+    # QDoc
+    " alignedsummary propsummary"
     # MkDocs and other sites
     " md-sidebar md-header md-footer md-nav md-source md-tabs md-content__button mw-editsection mw-jump-link"
     " dropdown-menu tooltip tooltiptext previous_page next_page edit-link editlink"

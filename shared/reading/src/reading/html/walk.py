@@ -38,6 +38,7 @@ from reading.html.elements import (
     is_api,
     is_code_title,
     is_link,
+    is_more,
     is_page_title,
     is_preformatted,
     level_of,
@@ -176,9 +177,13 @@ class _SectionWalk:
             # At the beginning of a paragraph, what follows is the text of the footnote.
             self._is_footnote = self._is_footnote or self._text.is_empty
             return False
+        if tag == "a" and is_more(element):
+            return False
         if tag == "a" and element.get("href"):
             self._text.open_link(self._targets.resolve(element.get("href")))
         elif tag in BOLD:
+            if self._is_name_of_note(element):
+                return False
             self._text.bold_depth += 1
         elif tag in CODE:
             self._text.code_depth += 1
@@ -188,6 +193,12 @@ class _SectionWalk:
             self._text.add(" ")
         self._text.add(element.text)
         return True
+
+    def _is_name_of_note(self, element: etree._Element) -> bool:
+        """Return whether a note's text begins with the name that its class says already: "Note:"."""
+        top = self._frames[-1] if self._frames else None
+        is_first = top is not None and top.is_untitled_note and self._text.is_empty
+        return is_first and (element.text or "").strip(" :").casefold() in ADMONITIONS
 
     def _formula(self, element: etree._Element) -> bool:
         """Show a formula that is plain text; without it, its sentence cannot be quoted."""

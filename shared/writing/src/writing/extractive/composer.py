@@ -18,7 +18,7 @@ from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
 from documents.words import stems_of, telling_stems
 from writing.article import Article, ArticleSource, BrandWishes
 from writing.body import escape
-from writing.extractive.descriptions import description_of
+from writing.extractive.descriptions import description_of, entry_description
 from writing.extractive.endings import ended
 from writing.extractive.languages import is_foreign
 from writing.extractive.links import resolver
@@ -325,6 +325,10 @@ class _SpineArticle:
         if isinstance(parts[0][0], Definitions):
             entries = parts[0][0].entries
             parts[:1] = [tuple(paragraphs_of(entry.blocks))[:1] for entry in entries]
+        opening = spine.parts[0]
+        first = next(paragraphs_of(opening.blocks[:1]), None)
+        if opening.term and first and (told := entry_description(tidy(opening.term), first)):
+            return told
         return description_of(parts, self._stems, is_explained=bool(spine.parts[0].term))
 
     def _check(self, article: Article) -> None:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from documents.blocks import Block, Paragraph
-from documents.words import is_definition
+from documents.words import is_definition, stems_of
 from writing.article import MAX_META_DESCRIPTION
 from writing.extractive import openings
 from writing.extractive.mending import ELLIPSIS
-from writing.extractive.references import is_dependent, needs_listing, without_lead
+from writing.extractive.references import is_dependent, is_positional, needs_listing, without_lead
 from writing.extractive.sentences import spans, split
 from writing.extractive.titles import cut
 
@@ -31,12 +31,16 @@ _PLACES: Final = tuple(
         ),
     )
 )
-_DANGLING: Final = re.compile(r"(?:,? (?:in|by|with|for|to|of|from|on|at|under|and|or))+$")
+_DANGLING: Final = re.compile(
+    r"(?:,? (?:in the (?:sense|way|case|event)|in such a way|so|such|in|by|with|for|to|of|from|on|at|under|and|or))+$"
+)
 # What goes before the main clause of a sentence.
 _BEFORE_MAIN: Final = re.compile(
     r"(?:before|after|when|whenever|if|since|although|though|because|while|as|once|in order to|to|with|from|by|unless|upon)\b",
     re.IGNORECASE,
 )
+# A lead-in to a list that says nothing without it: "Kilns can be either…".
+_DANGLES: Final = re.compile(r"\b(?:(?:can|may|must|will|should|to) \w+|either|is|are|be|has|have)…$")
 # Another sentence than the first one is no description of the whole if it begins so.
 _ASIDE: Final = re.compile(
     r"(?:in|on|at|under|during|even|note|use|see|remember|each|any|some|only|not|simply|without|like|unlike|its)\b",
@@ -85,16 +89,32 @@ def description_of(
         return text
     others = (block for part in parts[1:] for block in [*part][:1])
     rated = [
-        (is_definition(keyword, each), openings.speaks_of(keyword, each), -at, each)
+        (is_definition(keyword, each), openings.speaks_of(keyword, each), each.endswith(_ENDS), -at, each)
         for at, each in enumerate(_sentences((*opening, *others)))
     ]
-    defines, speaks, _, best = max(rated, default=(False, False, 0, ""))
-    if defines or (speaks and is_poor):
+    defines, speaks, is_whole, _, best = max(rated, default=(False, False, False, 0, ""))
+    is_better = is_whole and not text.endswith(_ENDS) and not openings.begins_with_condition(best)
+    if defines or (speaks and (is_poor or is_better)):
         return best
+    whole = [each[-1] for each in rated if each[-1].endswith(_ENDS)]
+    naming = next((each for each in whole if frozenset(keyword) <= {*stems_of(each)}), "")
+    if not text.endswith(_ENDS) and (naming or (whole and _DANGLES.search(text))):
+        return naming or whole[0]
     if rated and not opening:
         # A line under the title, and then sections: the first of them begins to say something.
         return rated[0][-1]
     return description(parts[0]).rstrip("…") if is_explained and is_poor else text
+
+
+def entry_description(name: str, paragraph: Paragraph) -> str:
+    """Returns "Kiln::fire: Fires the clay." from a paragraph that explains a name; "" if its first sentence does not."""
+    text = ""
+    for sentence in split(paragraph.text):
+        longer = f"{text} {sentence}" if text else f"{name}: {sentence}"
+        if len(longer) > MAX_META_DESCRIPTION or not sentence.endswith(_ENDS):
+            break
+        text = longer
+    return text if openings.tells_what_it_does(paragraph.text) else ""
 
 
 def _from_first_sentence(blocks: Sequence[Block]) -> Iterator[Block]:
@@ -127,6 +147,7 @@ def _sentences(blocks: Iterable[Block]) -> Iterator[str]:
                 and not _GOES_ON.search(text)
                 and not is_dependent(sentence)
                 and not needs_listing(sentence)
+                and not is_positional(sentence, has_above=False, has_below=False)
             ):
                 yield text
 
@@ -147,6 +168,7 @@ def _cut_clause(text: str) -> str:
         return text
     begin = max(_CLAUSE_AFTER, text.find(",") + 1 if _BEFORE_MAIN.match(text) else 0)
     for kind in _PLACES:
-        if places := [each.start() for each in kind.finditer(text, begin, MAX_META_DESCRIPTION)]:
+        found = (each.start() for each in kind.finditer(text, begin, MAX_META_DESCRIPTION))
+        if places := [at for at in found if text.count("(", 0, at) == text.count(")", 0, at)]:
             return _DANGLING.sub("", text[: places[-1]].rstrip(" ,;:–—(")) + "…"  # noqa: RUF001
     return cut(text, MAX_META_DESCRIPTION)

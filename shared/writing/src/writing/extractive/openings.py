@@ -26,12 +26,46 @@ _GOES_ON: Final = re.compile(
     r"|\b(?:previous|preceding|earlier|next|last) (?:sub-?)?(?:sections?|chapters?|pages?|paragraphs?|examples?|steps?)\b"
     r"|^(?:\w+ ){1,4}(?:then|again|instead|therefore)\b|^the default (?:is|was)\b|^(?:previously|formerly)\b|^(?:chapter|section|appendix) [\dA-Z]"
     r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
-    r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|\w+ing)\b"
+    r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|to|\w+ing)\b"
+    r"|\b(?:used|given|set|made|said|stated) above\b|^(?:this|that) (?:is|was) (?:because|why|how|due)\b"
+    r"|^(?:this|these) (?:\w+ ){1,2}(?:was|were)\b|^these (?:instructions|steps|notes)\b|^(?:optionally|first let)\b"
+    r"|^(?:if|when|while|once|after|before|because|although)\b[^,]{0,60}\b(?:this|that|these|those|it),"
     r"|^[^,.;:]{3,150} having been \w[^,.;:]{0,100},"
     r"|^the (?:first|second|third|next|last|final)(?: \([^()]{1,20}\))?(?: \w+)? (?:step|thing|task|part)s?\b(?! (?:of|to|in|for|towards?)\b)",
     re.IGNORECASE,
 )
-_FOLLOWING: Final = re.compile(r"the following\b", re.IGNORECASE)
+_FOLLOWING: Final = re.compile(
+    r"the following\b(?! (?:\w+ )?\w+ (?:lists?|shows?|describes?|gives?|summari[sz]es?|contains?|illustrates?|explains?)\b)",
+    re.IGNORECASE,
+)
+# What needs to be told of what: "The main differences are …", "… should be handled differently.".
+_OF_WHAT: Final = re.compile(
+    r"\b(?:differently|similarly|likewise|the same way|the other way round)(?=[.;:,]|$)"
+)
+_BARE_SUBJECT: Final = re.compile(
+    r"The ((?:[a-z][\w-]* ){1,3}?)(?:is|are|was|were|has|have|can|may|must|will|should|would)\b"
+)
+_OF_ITS_TEXT: Final = re.compile(
+    r"\b(?:an?|the) (?:short|brief|detailed|full|quick|rough|small)? ?(?:description|summary|overview|list|explanation|introduction|example)\b"
+    r"[^.;]{0,60}\b(?:is|are) (?:given|provided|shown|presented|listed|included)\b",
+    re.IGNORECASE,
+)
+# A step of something, a condition without its matter.
+_FIRST_STEP: Final = re.compile(
+    r"(?:first|firstly|to (?:begin|start)(?: with)?)(?:,| [a-z]+ (?:the|an?|your)\b)", re.IGNORECASE
+)
+_CONDITION: Final = re.compile(
+    r"(?:assuming|suppos(?:e|ing)|let us|let[’']s|provided) (?:that )?(?:you|we|the|an?|this|your)\b",  # noqa: RUF001
+    re.IGNORECASE,
+)
+_BEFORE_SUBJECT: Final = re.compile(
+    r"(?:if|when|whenever|while|once|after|before|since|as|because|although|for|to|by|with|without|from|unless|only|in order)\b",
+    re.IGNORECASE,
+)
+_YOURS: Final = re.compile(
+    r"(?:you|we) (?:can|may|could|should|must|need|will|have|want|might|would)\b|(?:when|while|by|for each|for every|before|after)\b",
+    re.IGNORECASE,
+)
 _AGAIN: Final = re.compile(r"again\b", re.IGNORECASE)
 # "Once the family has been selected, …": the rest needs to know which family.
 _AFTER: Final = re.compile(
@@ -44,6 +78,8 @@ _SUPERLATIVE: Final = re.compile(r"(?:\w+est|most|only|main|whole|same|usual|fir
 # "By surrounding this list with …": a noun that nothing has named.
 _POINTS_AT: Final = re.compile(r"\b(?:this|these|those)\s+([a-z][\w-]*)")
 _ITSELF: Final = frozenset(stems_of("command option function setting parameter variable program tool module"))
+# What every reader has at hand.
+_AT_HAND: Final = frozenset(stems_of("machine computer system host site"))
 _CLAUSE: Final = re.compile(r"[,;:—(]| (?:that|which|and|but|so|if|when|because|where) ")
 _WARNS: Final = re.compile(
     r"\b(?:dangerous|(?:be )?careful|caution|beware|at your own risk|(?<!\w )(?:do not|don[’']t)|not (?:intended|every)|obsolete|"  # noqa: RUF001
@@ -52,7 +88,7 @@ _WARNS: Final = re.compile(
     r"|^(?:first|only)\b|^(?:to|for) (?:see|read|find out|learn) (?:what|how|more)\b|^\w+(?: \w+)?: ",
     re.IGNORECASE,
 )
-_DETERMINER: Final = r"(?:an?|the|that (?:an?|the)|if|whether|how|all|any|each|one|some)"
+_DETERMINER: Final = r"(?:an?|the|that (?:an?|the)|if|whether|how|all|any|each|one|some|this|its|true|false)"
 _EXPLAINS: Final = re.compile(rf"[A-Z][a-z]+(?<!s)s {_DETERMINER}\b")
 _INFINITIVE: Final = re.compile(rf"(?!During)[A-Z][a-z]+ing {_DETERMINER}\b|(?:How|What|When|Where) to [a-z]")
 _IN_BRACKETS: Final = re.compile(r"\s\([^()]{0,200}\)")
@@ -64,7 +100,7 @@ _FINITE: Final = re.compile(
 )
 # Behind a verb stands its object: "accepts network connections", and not "plugins for".
 _WITH_OBJECT: Final = re.compile(
-    r" [a-z]\w*(?<![suio])s (?!(?:of|for|with|to|in|on|by|from|at|and|or|as|that|which|about|between|used|using)\b)[a-z‘“\"\d]"  # noqa: RUF001
+    r" [a-z]\w*(?<![suio])s (?!(?:of|for|with|to|in|on|by|from|at|and|or|as|that|which|about|between|used|using)\b)[A-Za-z‘“\"\d]"  # noqa: RUF001
     r"| \w+(?:ed|te|de|me) (?:an?|the|its|all|early|late)\b"
 )
 _PHRASE: Final = re.compile(r"An? |The (?!.* (?:which|that|who) )")
@@ -83,10 +119,14 @@ def needs_before(sentences: Sequence[str], known: AbstractSet[str]) -> bool:
     first = sentences[0][:_READ]
     return (
         _goes_on(first)
+        or is_step(first)
+        or _CONDITION.match(first) is not None
+        or _OF_WHAT.search(first) is not None
+        or _OF_ITS_TEXT.search(first) is not None
         or any(_AGAIN.match(each) for each in sentences[1:2])
         or (references.is_pointer(first) and not _FOLLOWING.match(first))
         or references.is_positional(first, has_above=False, has_below=True)
-        or _has_unknown(first, known)
+        or (_has_unknown(first, known) and not is_gloss(first))
     )
 
 
@@ -97,6 +137,9 @@ def _goes_on(sentence: str) -> bool:
 
 def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
     """Whether a sentence speaks of a definite thing, away from its subject, that nothing has named."""
+    bare = _BARE_SUBJECT.match(first)
+    if bare is not None and references.has_unknown_subject(f"The {bare[1]}", known):
+        return True
     after = _AFTER.match(first)
     if after is not None and known.isdisjoint(_nouns(after[1])):
         return True
@@ -112,7 +155,23 @@ def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
     return _CLAUSE.search(before) is None and stem(pointing[1].casefold()) not in {
         *stems_of(before),
         *_ITSELF,
+        *_AT_HAND,
     }
+
+
+def is_step(sentence: str) -> bool:
+    """Whether a sentence is the first step of something."""
+    return _FIRST_STEP.match(sentence) is not None
+
+
+def begins_with_condition(sentence: str) -> bool:
+    """Whether a sentence begins with when, for what or why something is so, and not with its subject."""
+    return _BEFORE_SUBJECT.match(sentence) is not None
+
+
+def names_nothing(sentence: str, subject: AbstractSet[str]) -> bool:
+    """Whether a sentence begins with what "you" do, or when, and has none of the stems of the subject."""
+    return _YOURS.match(sentence) is not None and subject.isdisjoint(stems_of(sentence[:_READ]))
 
 
 def _nouns(phrase: str) -> frozenset[str]:
@@ -135,23 +194,29 @@ def is_gloss(sentence: str) -> bool:
     return _EXPLAINS.match(sentence) is not None or is_phrase(sentence)
 
 
+def tells_what_it_does(sentence: str) -> bool:
+    """Whether a sentence only lacks the name of the heading above it: "Starts a section of code."."""
+    return _EXPLAINS.match(sentence) is not None
+
+
 @lru_cache(_REMEMBERED)
 def is_phrase(sentence: str) -> bool:
     """Whether a text has no verb that says something: "A guide to custom themes.", "How to write pages."."""
     text = _IN_BRACKETS.sub("", sentence[:_READ])
     if _INFINITIVE.match(text):
-        return not _has_verb(text.partition(",")[0])
+        return not has_verb(text.partition(",")[0])
     main = _RELATIVE.split(text, 1)[0]
     words = len(main.split())
     most = _MAX_THE_WORDS if text.startswith("The ") else _MAX_PHRASE_WORDS
     if (words <= most and _PHRASE.match(text)) or (
         len(text.split()) <= _MAX_BARE_WORDS and _BARE.fullmatch(text)
     ):
-        return not _has_verb(main)
+        return not has_verb(main)
     return False
 
 
-def _has_verb(text: str) -> bool:
+def has_verb(text: str) -> bool:
+    """Whether a text says something of its subject."""
     # Not by its first word: "Recreate the contents of an archive." has no subject.
     return _FINITE.search(text) is not None or _WITH_OBJECT.search(text) is not None
 

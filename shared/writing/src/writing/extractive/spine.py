@@ -14,7 +14,7 @@ from writing.extractive import openings, references
 from writing.extractive.endings import cut_units, ended, has_promise, without_promises
 from writing.extractive.mending import announces, beginning_of, is_sentence
 from writing.extractive.sentences import split
-from writing.extractive.titles import comparable, heading_of, tidy
+from writing.extractive.titles import comparable, declaration, declared_name, heading_of, tidy
 from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below, paragraphs_of
 from writing.quality.likeness import runs
 
@@ -41,23 +41,19 @@ MIN_ENTRY_WORDS: Final = 4
 MIN_LEAD_WORDS: Final = 15
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
-MIN_CONTENTS: Final = 3
+MIN_NAMED: Final = 0.5
+"""The share of the keyword that a later paragraph has in its first sentence, to open where the first one cannot."""
+MIN_CONTENTS: Final = 2
 MAX_LISTED_ENTRIES: Final = 20
 """Sub-sections that make a table of contents."""
 MAX_CONTENTS_WORDS: Final = 40
-MAX_ENTRY_WORDS: Final = 100
-"""The words of an entry of a short table of contents."""
 REPEATED_RUN: Final = 5
 LEAST_REPEATED: Final = 20
 """Shorter units are not compared: terse sentences are alike."""
 REPEATED: Final = 0.4
 """The share of runs of five words from which a unit repeats others."""
-_VERB: Final = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|can|could|may|might|must|will|would|should|does|do|did|\w+(?:s|ed))\b",
-    re.IGNORECASE,
-)
 _NO_OPENING: Final = re.compile(
-    r"^(?:now that|(?:important |please )?note|warning|caution|tip|important|beware|hint|todo|fixme|deprecated|obsolete)\b[:!.,]?",
+    r"^(?:now that|(?:important |please )?note|examples?(?=:)|warning|caution|tip|important|beware|hint|todo|fixme|deprecated|obsolete)\b[:!.,]?",
     re.IGNORECASE,
 )
 # Parts that any page may have: their text is the page's own introduction.
@@ -111,7 +107,9 @@ class SpineReader:
         self._heading = frozenset(
             each for title in (*titles_above, section.title) for each in stems_of(title)
         )
-        self._known = set(self._heading) | set(keyword)
+        self._above = self._heading | {*keyword}
+        self._known = set(self._above)
+        self._subject = frozenset((*keyword, *telling_stems(section.title)))
         self._readable: frozenset[int] = frozenset()
 
     def read(self) -> Spine:
@@ -133,10 +131,12 @@ class SpineReader:
             if introduction and references.is_pointer(introduction[0].first):
                 del introduction[0]
             return self._begun([explanation, *introduction], subsections, term=term)
+        if introduction and openings.is_step(introduction[0].first):
+            raise NoSpineError("begins with a step, and does not say of what")
         if (found := self._beginning(introduction)) is not None:
             return self._begun(found, subsections)
         is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
-        ladder = [self._lifted, self._unheaded, self._contents]
+        ladder = [self._lifted, self._unheaded]
         if is_reference or self._is_about_a_part(subsections):
             ladder = [self._lifted, self._contents, self._unheaded]
         for rung in ladder:
@@ -167,13 +167,19 @@ class SpineReader:
         if not term and isinstance(units[0].blocks[0], Paragraph):
             if is_entry:
                 term = section.title
+            elif section.title.endswith("?"):
+                term = ""
             elif openings.is_gloss(units[0].first) or (source and units[0].first.startswith("This ")):
-                term = tidy(section.title)
+                is_declared = declared_name(section.title)
+                term = declaration(section.title) if is_declared else tidy(section.title)
         return Part(None, units, term=term)
 
     def _beginning(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
         """Returns the introduction from its first paragraph, or from a later one that opens better; None if none opens."""
         is_own = self._begins(introduction)
+        if is_own and not self._opens(introduction[0]) and openings.tells_what_it_does(introduction[1].first):
+            # "This is an overloaded function.", and then what it does.
+            return introduction[1:]
         if is_own and not self._is_weak(introduction[0]):
             return introduction
         is_explained = is_own and openings.is_gloss(introduction[0].first)
@@ -182,7 +188,11 @@ class SpineReader:
             is_about = is_definition(self._keyword, unit.first) or (
                 not is_explained and openings.speaks_of(self._keyword, unit.first)
             )
-            is_better = is_about or (not is_own and self._share(unit.first) > 0)
+            is_behind_synopsis = all(each.is_bare for each in introduction[:at])
+            is_later = is_behind_synopsis or (
+                self._share(unit.first) >= MIN_NAMED and not openings.begins_with_condition(unit.first)
+            )
+            is_better = is_about or (not is_own and is_later)
             if is_better and self._opens(first) and not openings.is_weak(unit.first):
                 return [first, *introduction[at + 1 :]]
         return introduction if is_own else None
@@ -207,7 +217,8 @@ class SpineReader:
         """Returns the introduction from the first paragraph that opens, where neither its own first one nor a sub-section does."""
         for at, unit in enumerate(introduction[:LIFTED_FROM]):
             first = replace(unit, behind_drop=False)
-            if self._opens(first) and not references.adds(first.first):
+            is_about = self._share(first.text) > 0 and not openings.begins_with_condition(first.first)
+            if is_about and self._opens(first) and not references.adds(first.first):
                 return [first, *introduction[at + 1 :]]
         return None
 
@@ -236,11 +247,12 @@ class SpineReader:
             and isinstance(first[0], Paragraph)
             and len(first[0].text.split()) < MIN_OPENING_WORDS
             and not introduction[0].behind_drop
+            and not self._opens(introduction[0])
         )
         if not is_short:
             return bool(introduction) and self._opens(introduction[0])
         prose = (each for each in introduction[1:] if isinstance(each.blocks[0], Paragraph))
-        return self._opens(introduction[0]) or any(self._opens(each) for each in [*prose][:1])
+        return any(self._opens(each) for each in [*prose][:1])
 
     def _opens(self, unit: Unit) -> bool:
         """Whether the article may begin with this unit."""
@@ -250,17 +262,17 @@ class SpineReader:
         is_silent = self._about < SURELY_ABOUT and self._share(unit.text) == 0
         if is_silent or references.is_dependent(first, self._heading):
             return False
-        if isinstance(block, Paragraph) and openings.needs_before(split(block.text), self._known):
+        needs_before = isinstance(block, Paragraph) and openings.needs_before(split(block.text), self._above)
+        if needs_before or openings.names_nothing(unit.text, self._subject):
             return False
         if isinstance(block, Definitions):
-            # Of what a page lists, the first explanation says what the page is about; options of a command do not.
-            told = next(paragraphs_of(block.entries[0].blocks), None)
-            return told is not None and is_sentence(told.text) and unit.words >= MIN_SHARE
+            return unit.words >= MIN_SHARE and _is_reference(block)
         if len(unit.blocks) > 1 and not first.endswith((".", "!")):
-            is_lead = len(first.split()) >= MIN_ENTRY_WORDS and _VERB.search(first) is not None
+            is_lead = len(first.split()) >= MIN_ENTRY_WORDS and openings.has_verb(first)
             return is_lead and unit.words >= MIN_LEAD_WORDS
         is_prose = isinstance(block, Paragraph) and (len(unit.blocks) > 1 or is_sentence(block.text))
-        return is_prose and words_in(block) >= _least_words(self._section)
+        is_told = is_definition(self._keyword, first) or openings.is_gloss(first)
+        return is_prose and words_in(block) >= (MIN_ENTRY_WORDS if is_told else _least_words(self._section))
 
     def _share(self, text: str) -> float:
         """Returns the share of the keyword's stems that occur."""
@@ -350,21 +362,19 @@ class SpineReader:
         return not own.isdisjoint(stems_of(unit.text))
 
     def _contents(self, subsections: Sequence[Section]) -> Spine | None:
-        """Opens with the first paragraph of each sub-section, and goes on with what stands behind those."""
+        """Opens with the first paragraph of each entry or kind, and goes on with what stands behind those."""
         entries: list[DefinitionEntry] = []
         behind: list[tuple[Section, list[Part]]] = []
-        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
-        for section in subsections[: MAX_LISTED_ENTRIES if is_reference else MAX_SUBSECTIONS]:
+        for section in subsections[:MAX_LISTED_ENTRIES]:
             heading = self._heading | frozenset(stems_of(section.title))
             units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=True))
             if not units or units[0].behind_drop or not isinstance(units[0].blocks[0], Paragraph):
                 continue
             first = units[0].blocks[0]
-            most = MAX_CONTENTS_WORDS if is_reference or len(subsections) > LIFTED_FROM else MAX_ENTRY_WORDS
-            is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= most
+            is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= MAX_CONTENTS_WORDS
             told = first if is_whole else beginning_of(first, 2 if units[0].first.endswith("?") else 1)
             size = len(told.text.split())
-            is_short = _least_words(section) <= size <= most
+            is_short = _least_words(section) <= size <= MAX_CONTENTS_WORDS
             if not is_short or not told.text.endswith((".", "!")) or announces(told.text):
                 continue
             title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
@@ -378,10 +388,9 @@ class SpineReader:
                 part = Part(title, cut_units(rest, CONTENTS_WORDS))
                 if part.words >= OWN_WORDS:
                     behind.append((section, [part]))
-        if len(entries) < (2 if is_reference else MIN_CONTENTS):
+        if len(entries) < MIN_CONTENTS:
             return None
-        found = self._spine(Part(None, (Unit((Definitions(tuple(entries)),)),)), behind, subsections)
-        return found if is_reference or found.words >= MIN_SHOWN_WORDS else None
+        return self._spine(Part(None, (Unit((Definitions(tuple(entries)),)),)), behind, subsections)
 
     def _lifted(self, subsections: Sequence[Section]) -> Spine | None:
         """Opens with the first paragraph of an early sub-section, if that says what the keyword is."""
@@ -488,6 +497,13 @@ def _named_line(sections: Sequence[Section]) -> tuple[str, Unit] | None:
             if joint and len(name) <= MAX_NAME and explanation:
                 return name, Unit((Paragraph(explanation),))
     return None
+
+
+def _is_reference(listed: Definitions) -> bool:
+    """Whether a list explains names: of those, the first explanation says what the page is about."""
+    first = listed.entries[0]
+    told = next(paragraphs_of(first.blocks), None)
+    return all(" " not in term for term in first.terms) and told is not None and is_sentence(told.text)
 
 
 def _is_enough(section: Section, parts: Sequence[Part]) -> bool:

@@ -10,13 +10,14 @@ from writing.quality.measures import MAX_HEADING
 
 # A word of this many capitals is an acronym, even in a heading that is all capitals.
 _ACRONYM: Final = 4
+_ACRONYM_WITHOUT_VOWELS: Final = 6
 # A short word in capitals with a vowel is an acronym only if the list has it.
 _ACRONYMS: Final = frozenset(
     "ACID ACL AES AI API APIS ASCII AWS CA CIDR CLI CPU EOF EU GID GPU GUI HEAD ID IDE IDS IMAP IO IOT IP IPC ISO IT JSON LAN LUKS NAS"  # noqa: SIM905
     " NAT NUMA OAUTH OIDC OS PAM PID POSIX RAID RAM REST ROM SAML SASL SATA SOAP UDP UEFI UI UID UK UML UNIX UPS URI URL URLS US USA"
     " USB UTC UTF-8 UUID UX VAT VLAN WAL WAN YAML".split()
 )
-_VOWEL: Final = re.compile(r"[AEIOU]")
+_VOWEL: Final = re.compile(r"[AEIOUY]")
 _SEPARATOR: Final = re.compile(r"\s+(?:[–—|·•»]|::|--?)\s+")  # noqa: RUF001 - the dashes between title and site
 _SITE: Final = re.compile(
     r"\b(?:documentation|docs|manual|handbook|reference|wiki(?:pedia)?|blog|help|guide|tutorial|home ?page|website|faq|"
@@ -30,6 +31,15 @@ _CALL: Final = re.compile(r"^(?:[^=(]{1,60}=\s*)?([\w.:]+)\s*\(.*\)\s*;?$")
 # "\\dot [caption]", "--lock-wait [SECONDS]": a name of code with its arguments.
 _SYNTAX: Final = re.compile(
     r"([\\@$-][\w-]{2,40}|(?=[A-Za-z]\w*?[_.:])[A-Za-z][\w.:]{1,60}(?<=[A-Za-z0-9]))\s*[\[<({'\"=].*"
+)
+# "[static] ", "template <typename T> ": what stands before the type in a declaration.
+_MARK: Final = re.compile(r"\[[a-z ]{1,30}\]\s*|\((?:obsolete|preliminary)\)\s*")
+_TYPED: Final = re.compile(r"^template\b|::|[*&]")
+_DECLARED: Final = re.compile(r"(?:\w+::)*(?:operator\W{1,3}|~?\w+)$")
+# "Step 1: Deductions list", "Example: Buying shares": the place in a series.
+_STEP: Final = re.compile(
+    r"^(?:step|part|stage|phase|lesson|exercise) \d{1,2}(?:[:.]| ?[–—-])\s+(?=\w)",  # noqa: RUF001 - dashes
+    re.IGNORECASE,
 )
 # "3 - Documentation", "Metadata (#1542)", "Using the generator."
 _NUMBER: Final = re.compile(r"^\d+(?:\.\d+)*\s*[–—-]\s+(?=\D)")  # noqa: RUF001 - a dash
@@ -59,6 +69,9 @@ MAX_GENERAL: Final = 3
 def tidy(heading: str) -> str:
     """Strips numbers, site names, manual sections and link marks; turns all capitals into a normal spelling."""
     text = bare_title(_NUMBER.sub("", heading.replace("\0", "").rstrip("¶#: "))) or heading
+    if name := declared_name(text):
+        return name
+    text = _STEP.sub("", text)
     text = _FULL_STOP.sub("", _TICKET.sub("", text).rstrip()) or text
     if (syntax := _SYNTAX.fullmatch(text)) is not None:
         return syntax[1]
@@ -74,6 +87,22 @@ def tidy(heading: str) -> str:
         parts = parts[1:]
     text = bare_title(" – ".join(parts))  # noqa: RUF001
     return _lowered(text) if _is_shouted(text) else text
+
+
+def declaration(title: str) -> str:
+    """Returns a declaration without marks before it, such as "[static]"."""
+    mark = _MARK.match(title)
+    return title[mark.end() :] if mark and "(" in title[mark.end() :] else title
+
+
+def declared_name(title: str) -> str:
+    """Returns "Kiln::fire" of "[static] double Kiln::fire(const Clay &clay)"; "" if a title is no declaration."""
+    text = declaration(title)
+    before, bracket, _ = text.partition("(")
+    if not bracket or not _TYPED.search(text) or "[" in before.partition("operator")[0]:
+        return ""
+    name = _DECLARED.search(before)
+    return name[0] if name and (name.start() or "::" in name[0]) else ""
 
 
 def heading_of(title: str, *, is_entry: bool) -> str:
@@ -113,7 +142,8 @@ def article_title(
         named = keyword[:1].upper() + keyword[1:]
     place = _product(title, own) if is_own and not page else tidy(page or title)
     is_code = (
-        _SYNTAX.fullmatch(title)
+        declared_name(title)
+        or _SYNTAX.fullmatch(title)
         or _SYNTAX.fullmatch(keyword)
         or is_entry
         or is_name
@@ -175,7 +205,9 @@ def _lowered(text: str) -> str:
 
 def _is_acronym(word: str) -> bool:
     letters = word.strip("()[],.:;")
-    return letters in _ACRONYMS or (len(letters) <= _ACRONYM and _VOWEL.search(letters) is None)
+    return letters in _ACRONYMS or (
+        len(letters) <= _ACRONYM_WITHOUT_VOWELS and _VOWEL.search(letters) is None
+    )
 
 
 def _is_shouted(text: str) -> bool:
