@@ -91,9 +91,15 @@ def _unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:
         return "it is too long; say one thing in a sentence"
     if sum(token.kind in SAYING and token.key not in given for token in tokens) < FEWEST:
         return "it says nothing that a passage could support"
-    if tokens[0].text.casefold() in PRONOUNS:
+    if tokens[0].text.casefold() in PRONOUNS and not _is_cleft(tokens):
         return f"it begins with “{tokens[0].text}”; name its subject"
     return None
+
+
+def _is_cleft(tokens: Sequence[Token]) -> bool:
+    """Whether it begins like “It is the board that moves the air”."""
+    first, second, *rest = map(plain_word, tokens)
+    return first == "it" and second in {"is", "was"} and not {"that", "who"}.isdisjoint(rest)
 
 
 def _parts(tokens: Sequence[Token]) -> list[Sequence[Token]]:

@@ -64,6 +64,8 @@ class Statement:
     """Keys of the heading and of the sentence before it."""
     topic: frozenset[str]
     """Keys of the heading and of the passage's first sentence."""
+    earlier: frozenset[str]
+    """Keys of the heading and of all sentences before it."""
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -121,7 +123,16 @@ def _statements(evidence: Evidence) -> list[Statement]:
         previous = found[-1].sentence if found else Piece(())
         topic = found[0].topic if found else named | clause.keys
         found.append(
-            Statement(evidence.id, clause, heading, previous.tokens, text, previous.keys | named, topic)
+            Statement(
+                evidence.id,
+                clause,
+                heading,
+                previous.tokens,
+                text,
+                previous.keys | named,
+                topic,
+                named.union(*(each.sentence.keys for each in found)),
+            )
         )
     return found
 

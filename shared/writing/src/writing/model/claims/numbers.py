@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
-from writing.model.claims.pieces import plain_word
+from writing.model.claims.pieces import is_number, is_year, plain_word
 from writing.model.claims.vocabulary import by_word, pairs, words
 from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, content_key, stem
 
@@ -19,6 +19,7 @@ _BOUNDS: Final = by_word("bounds")
 _PHRASES: Final = pairs("bounding_pairs")
 _CHANGES: Final = frozenset({"by", "to", "from"})
 _TIMES: Final = words("numbers", "times")
+_COMPARATIVES: Final = words("numbers", "comparatives")
 _MOVES: Final = frozenset(map(content_key, words("numbers", "moves"))) | {"up", "down"}
 
 
@@ -58,16 +59,15 @@ def bound_problems(these: Comparison) -> Iterator[str]:
     for at, key in _counts(ours):
         own = _bounds(ours, at)
         there = [_bounds(text, place) for text in these.texts for place, each in _counts(text) if each == key]
-        if there and not any(
-            own - {"about"} == each - {"about"} and each & {"about"} <= own for each in there
-        ):
+        loose = {"about"} | ({"per"} & {plain_word(each) for each in ours})
+        if there and not any(own - loose == each - loose and each & {"about"} <= own for each in there):
             yield f"the number {ours[at].text} is bounded in another way in its passage: {', '.join(there[0]) or 'not'}"
 
 
 def _counts(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
     """Yields places and keys of numbers, and of “a year”, “an hour”."""
     for at, token in enumerate(tokens):
-        if token.kind is WordKind.NUMBER:
+        if is_number(tokens, at):
             yield at, token.key
         elif at and token.key in UNIT_KEYS and tokens[at - 1].text.casefold() in {"a", "an"}:
             yield at, f"a {token.key}"
@@ -80,12 +80,55 @@ def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
     if "not" in before and found & {"over", "under"}:
         found = {"most" if "over" in found else "least"}
     found |= {_PHRASES.get(pair, "") for pair in pairwise(before)}
-    behind = words[at + 1 : at + 2 + NEAR]
+    end = next((each for each in range(at + 1, len(tokens)) if tokens[each].text in {",", ";"}), len(tokens))
+    behind = words[at + 1 : min(end, at + 2 + NEAR)]
     found |= {_PHRASES.get(pair, "") for pair in pairwise(behind) if pair[0] == "or"}
     found |= {_BOUNDS.get(word, "") for word in behind} & {"per"}
     if before[-1:] == ["over"] and "for" not in before and "old" not in behind and tokens[at + 1 : at + 2]:
         found -= {"over"} if tokens[at + 1].key in _TIMES else set()  # “over eight years”: during them
     return frozenset(found - {""})
+
+
+def misplaced_numbers(these: Comparison) -> Iterator[str]:
+    """Numbers of another thing: “three to cables” for “29 to cables and three to software”."""
+    for own in these.pieces:
+        for number in (
+            each.key for each in own.told if each.kind is WordKind.NUMBER and not is_year(each.key)
+        ):
+            for said in these.support:
+                having = [each.keys - {number} for each in said.pieces if number in each.keys]
+                others = (each for each in said.pieces if number not in each.keys and each.keys & own.keys)
+                counted = any(
+                    each.kind is WordKind.NUMBER and each.key not in own.keys
+                    for one in others
+                    for each in one.told
+                )
+                if having and counted and all(each and not each & own.keys for each in having):
+                    yield f"its passage says {number} of something else"
+
+
+def range_problems(these: Comparison) -> Iterator[str]:
+    """One end of a range as if it were the number: “takes 80 minutes” for “80 to 110 minutes”."""
+    ours = dict(_ends(these.claim.tokens))
+    theirs = [each for text in these.texts for each in _ends(text)]
+    for key, other in ours.items():
+        there = {each for number, each in theirs if number == key}
+        if not other and there and "" not in there and not there & ours.keys():
+            yield f"its passage gives a range there, from or to {min(there)}, and not only {key}"
+
+
+def _ends(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
+    """Yields each number with the other end of its range, “” if it is in none, or is a bound itself."""
+    places = [at for at in range(len(tokens)) if is_number(tokens, at)]
+    partners: dict[int, int] = {}
+    for one, other in pairwise(places):
+        between = [each for each in tokens[one + 1 : other] if each.key not in UNIT_KEYS]
+        if [plain_word(each) for each in between] in (["to"], ["or"]):
+            partners |= {one: other, other: one}
+    for at in places:
+        bounded = not partners.get(at) and _bounds(tokens, at) & {"least", "most", "over", "under"}
+        if not bounded:
+            yield tokens[at].key, tokens[partners[at]].key if at in partners else ""
 
 
 def change_problems(these: Comparison) -> Iterator[str]:
@@ -116,10 +159,16 @@ def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
             yield token.key, word
         elif _begins_range(tokens, at):
             yield token.key, "from"
-        elif before >= 0 and tokens[before].key in _MOVES:
+        elif (before >= 0 and tokens[before].key in _MOVES) or _is_difference(tokens, at):
             yield token.key, "by"
         else:
             yield token.key, ""
+
+
+def _is_difference(tokens: Sequence[Token], at: int) -> bool:
+    """Whether it is the number of “34 minutes longer”."""
+    behind = [each for each in tokens[at + 1 : at + 3] if each.key not in UNIT_KEYS]
+    return {*map(plain_word, behind[:1])} <= _COMPARATIVES and bool(behind)
 
 
 def _begins_range(tokens: Sequence[Token], at: int) -> bool:

@@ -1,5 +1,6 @@
 """Cuts sentences into pieces: the words between two marks or joining words. Pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,6 +25,7 @@ _TELLING: Final = FRAME_KEYS | {
     content_key(word) for word in ("find", "show", "hold", "so", "mean", "provided")
 }
 """Behind them, “that” begins no description of a thing."""
+_YEAR: Final = re.compile(r"1\d{3}|20\d{2}")
 _ENDS: Final = frozenset({";", ":", ".", "!"})
 
 
@@ -88,6 +90,11 @@ def is_number(tokens: Sequence[Token], at: int) -> bool:
     follows = tokens[at + 1 : at + 2]
     described = at > 0 and tokens[at - 1].kind is WordKind.CONTENT
     return not described and bool(follows) and follows[0].kind in SAYING
+
+
+def is_year(key: str) -> bool:
+    """Whether a number looks like a year."""
+    return bool(_YEAR.fullmatch(key))
 
 
 def pieces_of(tokens: Sequence[Token]) -> tuple[Piece, ...]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import pairwise, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
@@ -21,9 +22,10 @@ _DENYING_UNDER_CONDITIONS: Final = _DENYING_OTHERWISE | words("denials", "condit
 _UNLESS: Final = frozenset({"unless", "except", "only", "until"})
 _NO_PREFIX: Final = tuple(words("denials", "no_prefix"))
 _NOT_ONLY: Final = words("denials", "not_only")
-_ADDED: Final = tuple(words("additions", name) for name in ("only", "all", "unreal", "wide"))
+_ADDED: Final = tuple(words("additions", name) for name in ("only", "all", "half", "unreal", "wide"))
 _CAUSES: Final = words("joins", "causes")
 _GIVES_CAUSE: Final = words("joins", "gives_cause")
+_BEFORE_CAUSE: Final = frozenset({"because", "since"})
 _PURPOSES: Final = words("joins", "purposes")
 _RANKS: Final = words("ranks", "words")
 _NO_SUPERLATIVES: Final = words("ranks", "no_superlatives")
@@ -38,13 +40,17 @@ def _keys(some: Sequence[str] | frozenset[str]) -> frozenset[str]:
     return frozenset(tokens_of(word)[0].key for word in some)
 
 
-_OPPOSITES: Final[dict[str, frozenset[str]]] = {
-    tokens_of(word)[0].key: _keys([each for each in other if each != "/"])
-    for group in listed("opposites", "words")
-    for at in [group.index("/")]
-    for one, other in ((group[:at], group[at + 1 :]), (group[at + 1 :], group[:at]))
-    for word in one
-}
+def _opposites() -> dict[str, frozenset[str]]:
+    found: dict[str, frozenset[str]] = {}
+    for group in listed("opposites", "words"):
+        at = group.index("/")
+        for one, other in ((group[:at], group[at + 1 :]), (group[at + 1 :], group[:at])):
+            for key in _keys(one):
+                found[key] = found.get(key, frozenset()) | _keys(other)
+    return found
+
+
+OPPOSITES: Final = _opposites()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,11 @@ _LIMITS: Final = tuple(map(_Limit.of, (*rows("limits"), *rows("frames"))))
 
 def left_out_limits(these: Comparison) -> Iterator[str]:
     """“Only”, “some”, “may”, “if”, “is said to” and their like, which the pieces drawn on have, or those beside them."""
-    own = these.claim.words | {token.key for token in these.claim.tokens}
+    ours = these.claim.tokens
+    dates = {plain_word(one) for one, other in pairwise(ours) if other.kind is WordKind.NUMBER}
+    own = (these.claim.words | {token.key for token in ours}) - dates.intersection(
+        {"until", "by", "before", "after"}
+    )
     for said in these.support:
         for at, piece in enumerate(said.pieces):
             drawn_on = these.is_drawn_on(piece)
@@ -91,7 +101,7 @@ def _limits(piece: Piece, at: int, these: Comparison, drawn_on: bool) -> bool:
     if piece.tokens[at].kind is WordKind.BREAK or (not drawn_on and piece.first in BEGINS - CONDITIONS):
         return False
     if not drawn_on and (these.claim.keys.intersection(before) or not at):
-        return not at and not these.claim.keys.isdisjoint(behind)
+        return not at and (piece.first in CONDITIONS or not these.claim.keys.isdisjoint(behind))
     if plain_word(piece.tokens[at]) == "or":
         return bool(before) and not these.claim.keys.isdisjoint(before[-1:] + behind[:1])
     return piece.tokens[at].kind is not WordKind.STRICT or not behind or behind[0] in these.claim.keys
@@ -182,9 +192,9 @@ def opposites(these: Comparison) -> Iterator[str]:
     ours = {token.key for token in these.claim.tokens}
     for own, near in these.drawn:
         there = [{token.key for token in each.tokens} for each in near]
-        for key in sorted({each.key for each in own.tokens} & _OPPOSITES.keys()):
-            others = [_OPPOSITES[key] & each - ours for each in there]
-            if there and all(others) and not any(key in each for each in there):
+        for key in sorted({each.key for each in own.tokens} & OPPOSITES.keys()):
+            others = [OPPOSITES[key] & each - ours for each in there]
+            if "not" not in own.words and there and all(others) and not any(key in each for each in there):
                 yield f"its passage says “{min(others[0])}” there, and not “{key}”"
 
 
@@ -193,10 +203,14 @@ def ranks(these: Comparison) -> Iterator[str]:
     ours = these.claim.tokens
     theirs = {token.key for text in these.texts for token in text}
     for at, token in enumerate(ours):
-        is_fraction = token.key == "third" and at and plain_word(ours[at - 1]) in {"a", "one", "two"}
-        if token.text.casefold() in _RANKS and not is_fraction and not _is_ranked(these, at):
+        before = plain_word(ours[at - 1]) if at else ""
+        is_part = before == "per" or (token.key == "third" and before in {"a", "one", "two"})
+        if token.text.casefold() in _RANKS and not is_part and not _is_ranked(these, at):
             yield f"its passage does not say “{token.text}” of it"
-        if _is_superlative(token) and token.key not in theirs:
+        is_most = token.text == "most" and plain_word(ours[at - 1]) == "the" and at + 1 < len(ours)
+        if (
+            _is_superlative(token) or (is_most and ours[at + 1].kind is WordKind.CONTENT)
+        ) and token.key not in theirs:
             yield f"its passage does not say “{token.text}”"
 
 
@@ -228,9 +242,22 @@ def causes(these: Comparison) -> Iterator[str]:
         comma = next((place for place, each in enumerate(tokens) if each.text == ","), len(tokens))
         parts = (tokens[:at], tokens[at + 1 :]) if at else (tokens[1:comma], tokens[comma:])
         one, other = (set(meaningful_keys(part)) for part in parts)
+        cause = one if plain_word(token) not in _BEFORE_CAUSE or not at else other
         said = (each.sentence for each in these.stated)
-        if not any(each.words & wanted and each.keys & one and each.keys & other for each in said):
+        if not any(
+            each.words & wanted and each.keys & one and each.keys & other and _gives(each, cause)
+            for each in said
+        ):
             yield f"its passages do not say “{token.text}”"
+
+
+def _gives(said: Piece, cause: AbstractSet[str]) -> bool:
+    """Whether it does not name another cause behind “because”."""
+    words = [plain_word(each) for each in said.tokens]
+    if "because" not in words[1:]:
+        return True
+    rest = said.tokens[words.index("because") :]
+    return not cause.isdisjoint(meaningful_keys([*takewhile(lambda each: each.text not in {";", ":"}, rest)]))
 
 
 def _joins(tokens: Sequence[Token], at: int) -> bool:

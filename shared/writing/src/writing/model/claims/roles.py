@@ -6,8 +6,9 @@ from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
-from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS, SAYING, plain_word
-from writing.model.claims.qualifiers import NOT
+from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS, SAYING, meaningful_keys, plain_word
+from writing.model.claims.qualifiers import NOT, OPPOSITES
+from writing.model.claims.vocabulary import words
 from writing.model.claims.wording import (
     ARTICLES,
     CLAUSES,
@@ -15,9 +16,12 @@ from writing.model.claims.wording import (
     UNIT_KEYS,
     Token,
     WordKind,
+    content_key,
     is_past,
 )
 
+NEAREST: Final = 6
+"""The most words between “more” and “than”."""
 LONGEST_STRETCH: Final = 9
 """The most words from one to another that may have changed places with it."""
 _OPENERS: Final = CONDITIONS | {"anyone", "everyone", "someone", "besides", "despite", "having", "given"}
@@ -34,6 +38,10 @@ _ENDS_SUBJECT: Final = (
 )
 _OFTEN: Final = frozenset("often always never sometimes seldom also still".split())  # noqa: SIM905
 """Between a noun and its verb, and seldom behind a verb."""
+_DEGREES: Final = frozenset({"more", "less", "fewer"})
+_NO_DEGREES: Final = frozenset({"other", "rather", "over", "under", "per", "never"})
+_CONJUNCTIONS: Final = frozenset({"long", "soon", "far"})
+_FRACTIONS: Final = words("numbers", "fractions")
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 
 
@@ -93,7 +101,7 @@ def _verbs(tokens: Sequence[Token]) -> Iterator[_Verb]:
             back -= back >= 0 and tokens[back].text == ","
             subject = tuple(_words_before(tokens, back + 1))
         else:
-            subject = _subject(tokens[: back + 1])
+            subject = _subject(tokens[: _before_aside(tokens, back) + 1])
         begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].text in {";", ":"}), 0)
         end = next((e for e in range(at + 1, len(tokens)) if tokens[e].text in {";", ":"}), len(tokens))
         yield _Verb(
@@ -102,8 +110,17 @@ def _verbs(tokens: Sequence[Token]) -> Iterator[_Verb]:
             subject,
             frozenset(each.key for each in tokens[begin:at]),
             frozenset(each.key for each in tokens[at + 1 : end]),
-            bool(helped & _BE) and is_past(word),
+            bool(helped & _BE) and not word.endswith("ing"),
         )
+
+
+def _before_aside(tokens: Sequence[Token], back: int) -> int:
+    """Returns the last place before “, a musician from Bath,” or “, who …,” if such an aside ends here."""
+    if back < 0 or tokens[back].text != ",":
+        return back
+    begin = next((at for at in range(back - 1, 0, -1) if tokens[at].kind is WordKind.BREAK), 0)
+    aside = begin and tokens[begin].text == "," and plain_word(tokens[begin + 1]) in ARTICLES | _RELATIVES
+    return begin - 1 if aside else back
 
 
 def _before_verb(tokens: Sequence[Token], at: int) -> tuple[int, set[str]]:
@@ -112,8 +129,12 @@ def _before_verb(tokens: Sequence[Token], at: int) -> tuple[int, set[str]]:
     back = at - 1
     while back >= 0:
         word = plain_word(tokens[back])
-        limits = tokens[back].kind is WordKind.STRICT and word not in PREPOSITIONS | _RELATIVES
-        if not (word in _AUXILIARIES | NOT | ARTICLES or word.endswith("ly") or limits):
+        limits = (
+            tokens[back].kind in {WordKind.STRICT, WordKind.LOOSE} and word not in PREPOSITIONS | _RELATIVES
+        )
+        if not (
+            word in _AUXILIARIES | NOT | ARTICLES - _RELATIVES - {"this"} or word.endswith("ly") or limits
+        ):
             break
         helped.add(word)
         back -= 1
@@ -127,6 +148,9 @@ def _subject(tokens: Sequence[Token]) -> tuple[Token, ...]:
         begin
         and tokens[begin - 1].kind is not WordKind.BREAK
         and plain_word(tokens[begin - 1]) not in _ENDS_SUBJECT
+        and not (
+            tokens[begin - 1].kind in SAYING and {*map(plain_word, tokens[begin : begin + 1])} & ARTICLES
+        )
         and not (is_past(tokens[begin - 1].text) and begin < len(tokens))
     ):
         begin -= 1
@@ -185,13 +209,19 @@ def other_subjects(these: Comparison) -> Iterator[str]:
 
 def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) -> bool:
     same_voice = own.is_passive == there.is_passive
-    if same_voice and own.names - there.names and there.names - own.names:
+    texts = (these.claim.tokens, *these.texts)
+    common = {each.key for text in texts for each in text if each.text.islower()}
+    if same_voice and own.names - there.names - common and there.names - own.names - common:
         return False
     heads = _heads(own.subject)
     if heads & {each.key for each in there.subject} or not heads & these.known:
         return True
     if not there.subject:
-        return bool(heads & (said.before | said.topic | there.before)) or not same_voice
+        named = said.before | said.topic | there.before
+        return (
+            bool(heads & (named | own.names & said.earlier))
+            and own.names - common <= said.earlier | named | said.sentence.keys
+        ) or not same_voice
     return bool(heads & (there.before if same_voice else there.after))
 
 
@@ -247,3 +277,55 @@ def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], 
                     last,
                     frozenset(each[-2:] for each in texts if each == "by" or each.endswith("'s")),
                 )
+
+
+def comparisons(these: Comparison) -> Iterator[str]:
+    """Compared things that have changed sides, or more for less: “Ann is older than Ben” for “Ben is older than Ann”."""
+    theirs = [each for text in these.texts for each in _compared(text)]
+    for own in _compared(these.claim.tokens):
+        for there in theirs:
+            second = there.second - there.first
+            same, swapped = bool(second & own.second), bool(second & own.first - own.second)
+            degree = _same_degree(own, there)
+            if same != swapped and degree is not None and degree != (1 if same else -1):
+                yield f"its passage compares it with “{' '.join(sorted(second))}” in another way"
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    degree: int
+    """1 for more, -1 for less, 0 for as much; `word` says of what, “” in “as much as”."""
+    word: str
+    first: frozenset[str]
+    second: frozenset[str]
+
+
+def _same_degree(own: _Compared, there: _Compared) -> int | None:
+    """Returns 1 if both say more or both less, -1 if one says more and the other less, 0 if one says as much."""
+    if own.word and there.word and own.word != there.word:
+        return -1 if there.word in OPPOSITES.get(own.word, ()) else None
+    return own.degree * there.degree
+
+
+def _compared(tokens: Sequence[Token]) -> Iterator[_Compared]:
+    words = [plain_word(each) for each in tokens]
+    for at in range(1, len(tokens) - 1):
+        begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].kind is WordKind.BREAK), 0)
+        end = next((e for e in range(at + 1, len(tokens)) if tokens[e].kind is WordKind.BREAK), len(tokens))
+        before, behind = words[max(begin, at - NEAREST) : at], tokens[at + 1 : end]
+        if (behind[:1] and behind[0].kind is WordKind.NUMBER) or NOT.intersection(before):
+            continue
+        more = [
+            each for each in before if each in _DEGREES or (each.endswith("er") and each not in _NO_DEGREES)
+        ]
+        if words[at] == "than" and more:
+            degree = -1 if more[-1] in {"less", "fewer"} else 1
+            word = "more" if more[-1] in _DEGREES else content_key(more[-1])
+        elif words[at] == "as" and "as" in before and words[at - 1] not in _CONJUNCTIONS:
+            some = {*words[max(begin, at - NEAREST - 2) : at]}
+            degree = -1 if some & _FRACTIONS else int(bool(some & {"twice", "times", "double"}))
+            word = ""
+        else:
+            continue
+        sides = (frozenset(meaningful_keys(each)) for each in (tokens[begin:at], behind))
+        yield _Compared(degree, word, *sides)

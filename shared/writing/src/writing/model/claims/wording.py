@@ -164,7 +164,14 @@ def _number(text: str) -> str:
     return f"{whole.lstrip('0') or '0'}.{fraction}" if fraction else (whole.lstrip("0") or "0")
 
 
-_ENDINGS: Final = (("ies", "y", 2), ("ing", "", 3), ("ed", "", 3), ("ly", "", 4), ("s", "", 3))
+_ENDINGS: Final = (
+    ("ies", "y", 2),
+    ("ied", "y", 2),
+    ("ing", "", 3),
+    ("ed", "", 3),
+    ("ly", "", 4),
+    ("s", "", 3),
+)
 _HISSING: Final = ("sses", "xes", "ches", "shes")
 _NO_PLURAL: Final = frozenset({"news", "lens", "means", "series", "species"})
 _EXTRACTION: Final = 8
