@@ -1,4 +1,4 @@
-"""Measures the rules on the bank of the exam and on the second bank, with an honest judge, an agreeing one and none.
+"""Measures the rules on the bank of the exam and on two more banks, with an honest judge, an agreeing one and none.
 
     python shared/writing/tests/claims/measuring_bank.py            # all halves, and what each rule earns
     python shared/writing/tests/claims/measuring_bank.py through    # and the lies that get past an agreeing judge
@@ -6,8 +6,8 @@
 The honest judge answers what the bank says. The agreeing one finds everything supported, and shows the nearest sentences of
 the passages for it, word for word. What does not stand is written once more, in the bank's second wording.
 
-The second bank (`second_bank/`) has the form of the exam's, and another author, who did not read the rules. Its passages
-tell of real things, in words of their own; their figures are not vouched for.
+The second bank (`second_bank/`) and the third have the form of the exam's, and authors of their own, who did not read the
+rules. Their passages tell of real things, in words of their own; their figures are not vouched for.
 """
 
 import sys
@@ -30,7 +30,7 @@ from writing.model.judge.findings import apply_reading
 from writing.model.judge.question import Claim, Quote, Reading
 
 HALVES: Final[tuple[Half, ...]] = ("development", "blind")
-SECOND_BANK: Final = Path(__file__).parent / "second_bank"
+MORE_BANKS: Final = ("second_bank", "third_bank")
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,9 @@ class HalfCounts:
     true_unjudged: int
 
 
-def read_second_bank() -> tuple[ExamItem, ...]:
-    subjects = (each.read_text("utf-8") for each in sorted(SECOND_BANK.glob("*.json")))
+def read_folder(name: str) -> tuple[ExamItem, ...]:
+    """Returns the items of one of MORE_BANKS."""
+    subjects = (each.read_text("utf-8") for each in sorted((Path(__file__).parent / name).glob("*.json")))
     return tuple(item for subject in subjects for item in read_items(subject))
 
 
@@ -117,7 +118,8 @@ def rules_worth(items: Sequence[ExamItem]) -> Iterator[tuple[str, int, int]]:
 
 
 def main() -> None:
-    for name, items in {**{half: read_bank(half) for half in HALVES}, "second": read_second_bank()}.items():
+    halves = {half: read_bank(half) for half in HALVES}
+    for name, items in {**halves, **{bank: read_folder(bank) for bank in MORE_BANKS}}.items():
         found = count(items)
         _say(f"{name}: {found.true} true sentences, {found.lies} lies")
         _say(
