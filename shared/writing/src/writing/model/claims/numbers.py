@@ -34,6 +34,13 @@ def number_problems(these: Comparison) -> Iterator[str]:
             yield f"the number {key} has another unit in its passage"
 
 
+def unknown_numbers(these: Comparison) -> Iterator[str]:
+    """Numbers, and “a year”, that no passage has."""
+    for at, key in _counts(these.claim.tokens):
+        if key.removeprefix("a ") not in these.known:
+            yield f"its passages do not have the number {these.claim.tokens[at].text}"
+
+
 def _with_units(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
     """Yields numbers with their unit, and with the word behind them if that is no unit."""
     for at, token in enumerate(tokens):
