@@ -12,14 +12,14 @@ from tests.articles.reading_check import compare_readings
 
 pytestmark = pytest.mark.real
 _LEAST_SHARE = dict.fromkeys((each.package for each in DOCUMENTATIONS), 0.85) | {
-    # Read for the first time when the rules stood.
-    "gnucash-docs": 0.75,
-    "qtbase5-doc-html": 0.55,
+    "debian-handbook": 0.75,
+    "mkdocs-doc": 0.8,
+    "gnucash-docs": 0.55,
     "coffee": 0.4,
     "bicycles": 0.3,
     "nursery": 0.25,
 }
-"""The goal for documentations; for the latest two and for what marketers type, what was reached, so that it does not become less."""
+"""The goal, or what was reached, so that it does not become less."""
 
 _MOST_ADDED = 0.002
 _MOST_LOST = {
