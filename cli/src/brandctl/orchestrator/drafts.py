@@ -343,7 +343,7 @@ def keep(
 ) -> Result:
     """Puts a sentence that the checks cut back to its place, in your own name, as the next version of the draft.
 
-    It gets no citation, and the note under the article says that it stands in an editor's name.
+    It gets no citation, and the note under the article says that it is in an editor's name.
 
     For example:
 

@@ -10,7 +10,7 @@ from documents.sections import IndexTerm, Section, TocLink
 class DocumentPassage:
     r"""Plain text under one heading: paragraphs, lists, listings and tables, separated by a blank line.
 
-    A paragraph is one line without a tab. Each line of a structure begins with a marker and a tab:
+    A paragraph is one line without a tab. Each line of a structure starts with a marker and a tab:
     "•\tan item", "1.\ta numbered item", "\ta line of code", "|\ta cell\tthe next cell" (the first row is the head).
     """
 

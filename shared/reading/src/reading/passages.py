@@ -1,7 +1,7 @@
 r"""Derives plain passages from a document's sections: prose under its headings, for the search and for short quotations. Pure.
 
 Lists of sentences count as prose. Other lists, listings and tables stay only after a sentence that ends in a colon. A
-paragraph is one line without a tab. Each line of a structure begins with a marker and a tab:
+paragraph is one line without a tab. Each line of a structure starts with a marker and a tab:
 
     "•\tan item", "1.\ta numbered item", "\ta line of code", "|\ta cell\tthe next cell" (the first row is the head)
 """

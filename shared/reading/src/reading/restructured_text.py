@@ -264,7 +264,7 @@ def _without_options(lines: Sequence[str]) -> list[str]:
 
 
 def _enumerated(lines: Sequence[str], at: int) -> re.Match[str] | None:
-    """Return the marker of a list item; None for a sentence that begins with a letter and a full stop."""
+    """Return the marker of a list item; None for a sentence that starts with a letter and a full stop."""
     marker = _NUMBER.match(lines[at])
     following = lines[at + 1] if marker and at + 1 < len(lines) else ""
     goes_on = not following.strip() or following[0] == " " or _NUMBER.match(following)

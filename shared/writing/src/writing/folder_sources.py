@@ -154,7 +154,7 @@ class DocumentIndex:
                 return
 
     def _stems_of(self, keyword: Keyword) -> set[str]:
-        """Returns the stems to look for; the product's name stands in too many titles."""
+        """Returns the stems to look for; the product's name is in too many titles."""
         stems = {*keyword.stems, *telling_stems(self._facts.other_form(keyword) or "")}
         return stems - self._facts.product_words or stems
 

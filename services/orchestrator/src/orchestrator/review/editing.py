@@ -18,7 +18,7 @@ from writing.evidence import with_kept_sentences
 
 
 def changed_text(text: VersionText, change: ArticleEdit, *, by: str, at: datetime) -> VersionText:
-    """The text with a person's changes. Sentences that the checks cut, and that these put back, stand in the person's name.
+    """The text with a person's changes. Sentences that the checks cut, and that these put back, are in the person's name.
 
     Raises:
         RefusalError: it cites a source that the article does not have.

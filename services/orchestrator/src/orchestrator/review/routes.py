@@ -204,7 +204,7 @@ def _editing(database: Database, limits: BrandLimits) -> APIRouter:
     async def keep_cut_sentence(caller: MayReview, content_id: UUID, request: KeepSentenceBody) -> DraftView:
         """Stores a new version that has the sentence at its place, in the name of the caller, as an edit does.
 
-        It is not checked, and has no citation: the page's note says that it stands in an editor's name. A repeated request stores
+        It is not checked, and has no citation: the page's note says that it is in an editor's name. A repeated request stores
         nothing.
         """
         return DraftView.from_row(await deciding.keep_sentence(database, content_id, caller, limits, request))

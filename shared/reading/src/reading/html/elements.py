@@ -44,7 +44,7 @@ MARKED_CODE: Final = frozenset(
 
 
 def is_preformatted(parts: PageParts, sights: VisibleContent) -> bool:
-    """Return whether half of the page's text stands in `pre` that is not marked as code."""
+    """Return whether half of the page's text is in `pre` that is not marked as code."""
     whole = sights.characters[parts.root]
     within = sum(
         sights.characters[each]
@@ -153,7 +153,7 @@ def is_code_title(name: str) -> bool:
 
 
 def lists_sections(container: etree._Element) -> bool:
-    """Return whether the items of a list begin with headings: Javadoc lists the sections on methods so."""
+    """Return whether the items of a list start with headings: Javadoc lists the sections on methods so."""
     return any(each.tag in HEADINGS for each in islice(container.iter(etree.Element), _FIRST_WITHIN_LIST))
 
 

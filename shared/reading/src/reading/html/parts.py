@@ -265,7 +265,7 @@ def _is_beside_text(cell: etree._Element, sizes: TextSizes) -> bool:
 
 
 def _begins_with_links(container: etree._Element) -> bool:
-    """Return whether the items begin with their links, unlike parameters with their types."""
+    """Return whether the items start with their links, unlike parameters with their types."""
     items = [each for each in islice(container, _MANY_ITEMS) if each.tag in {"li", "dt"}]
     items = items or [each for each in islice(container, _MANY_ITEMS) if each.tag == "dd"]
     return sum(map(_begins_with_link, items)) * 2 >= len(items)

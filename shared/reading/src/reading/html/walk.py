@@ -1,7 +1,7 @@
 """Walks a page once, and builds its tree of sections. Pure.
 
 The walk is iterative: a page nested ten thousand elements deep costs no stack. Blocks within blocks (lists in lists, notes
-in items) are kept to a depth that JSON can hold; what is nested deeper stands in the deepest block.
+in items) are kept to a depth that JSON can hold; what is nested deeper is in the deepest block.
 """
 
 import re
@@ -195,7 +195,7 @@ class _SectionWalk:
         return True
 
     def _is_name_of_note(self, element: etree._Element) -> bool:
-        """Return whether a note's text begins with the name that its class says already: "Note:"."""
+        """Return whether a note's text starts with the name that its class says already: "Note:"."""
         top = self._frames[-1] if self._frames else None
         is_first = top is not None and top.is_untitled_note and self._text.is_empty
         return is_first and (element.text or "").strip(" :").casefold() in ADMONITIONS

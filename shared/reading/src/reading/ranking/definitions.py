@@ -18,7 +18,7 @@ def is_glossary_entry(text: str) -> bool:
 
 
 def has_definition(keyword: str, text: str) -> bool:
-    """Return whether a sentence begins with the keyword and defines it; `keyword` is normalised."""
+    """Return whether a sentence starts with the keyword and defines it; `keyword` is normalised."""
     return _definition_pattern(keyword).search(text) is not None
 
 

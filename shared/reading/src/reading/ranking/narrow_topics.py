@@ -90,7 +90,7 @@ def _kinds(keyword: Keyword, section: Section, facts: CollectionFacts) -> frozen
 def passages_on(narrower: AbstractSet[str], page: Section, own: Section | None) -> Section:
     """Returns a page with nothing but what it says about these stems: its section on them, and other paragraphs.
 
-    What stands before that section and begins with them opens it: "Rim brakes squeeze …". If the section is the lesser part of
+    What stands before that section and starts with them opens it: "Rim brakes squeeze …". If the section is the lesser part of
     it all, the section alone.
     """
     # Of an introduction to more, one that speaks of them at once.
@@ -116,7 +116,7 @@ def _is_named_first(stems: AbstractSet[str], section: Section) -> bool:
 
 
 def _begins_with(stems: AbstractSet[str], section: Section) -> bool:
-    """Whether a section begins with the subject: "Rim brakes squeeze …"."""
+    """Whether a section starts with the subject: "Rim brakes squeeze …"."""
     first = section.blocks[0]
     is_told = isinstance(first, Paragraph) and not first.text.endswith(":")
     return is_told and stems <= {*telling_stems(section.text[:FIRST_CHARACTERS])[: len(stems) + 1]}

@@ -263,7 +263,7 @@ class _SpineArticle:
             yield from writer.blocks(blocks)
 
     def _closing(self, spine: Spine) -> Iterator[str]:
-        """Yields where to read on, if the source goes on; the emphasis marks the sentence as ours."""
+        """Yields where to read on, if the source continues; the emphasis marks the sentence as ours."""
         if not spine.left_out or not self._is_english:
             return
         resolve = resolver(self._source)

@@ -80,7 +80,7 @@ def description_of(
     Args:
         parts: the blocks of each part of an article, the opening first.
         keyword: its stems.
-        is_explained: whether the first paragraph only explains a term that stands in front of it.
+        is_explained: whether the first paragraph only explains a term that is in front of it.
     """
     opening = [*_from_first_sentence(parts[0])] if is_explained else [*parts[0]]
     text = description(opening)

@@ -125,7 +125,7 @@ def _ended(units: Sequence[Unit], *, has_more: bool, is_last: bool) -> list[Unit
 def _mended(unit: Unit, *, has_more: bool, is_last: bool) -> Unit | None:
     """Returns the unit without what cannot stand at an end; None if nothing is left.
 
-    `has_more`: the source goes on here, `is_last`: the article does not.
+    `has_more`: the source continues here, `is_last`: the article does not.
     """
     blocks = unit.blocks
     while blocks:

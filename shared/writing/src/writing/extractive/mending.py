@@ -97,7 +97,7 @@ class Mender:
         """Returns the paragraph without sentences that refer elsewhere; None if nothing is left.
 
         Args:
-            paragraph: as it stands in the source.
+            paragraph: as it is in the source.
             leads: whether its last sentence leads up to a block that is shown with it.
             surroundings: what is shown around it.
         """

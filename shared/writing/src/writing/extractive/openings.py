@@ -1,4 +1,4 @@
-"""Judges the sentences that an article may begin with: what needs something before it, what only explains its heading. Pure."""
+"""Judges the sentences that an article may start with: what needs something before it, what only explains its heading. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -165,12 +165,12 @@ def is_step(sentence: str) -> bool:
 
 
 def begins_with_condition(sentence: str) -> bool:
-    """Whether a sentence begins with when, for what or why something is so, and not with its subject."""
+    """Whether a sentence starts with when, for what or why something is so, and not with its subject."""
     return _BEFORE_SUBJECT.match(sentence) is not None
 
 
 def names_nothing(sentence: str, subject: AbstractSet[str]) -> bool:
-    """Whether a sentence begins with what "you" do, or when, and has none of the stems of the subject."""
+    """Whether a sentence starts with what "you" do, or when, and has none of the stems of the subject."""
     return _YOURS.match(sentence) is not None and subject.isdisjoint(stems_of(sentence[:_READ]))
 
 

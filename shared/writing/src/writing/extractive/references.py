@@ -187,7 +187,7 @@ def is_positional(sentence: str, *, has_above: bool, has_below: bool, is_whole: 
     """Whether a sentence refers to a place by its position that is not shown: "the table above", "as we saw".
 
     Args:
-        sentence: as it stands in the source.
+        sentence: as it is in the source.
         has_above: what stands before it in its section is shown.
         has_below: a list, listing or table behind it in its section is shown.
         is_whole: its page or section is shown from beginning to end.
@@ -219,7 +219,7 @@ def is_numbered(sentence: str) -> bool:
 def promises(sentence: str, *, has_more: bool) -> bool:
     """Whether a sentence leads up to what must follow.
 
-    `has_more`: the source goes on. Then "There are two ways to do this." is a promise, too.
+    `has_more`: the source continues. Then "There are two ways to do this." is a promise, too.
     """
     return _PROMISE.search(sentence) is not None or (has_more and _COUNT.search(sentence) is not None)
 

@@ -73,7 +73,7 @@ _SKIPPED: Final = re.compile(
 
 
 class NoSpineError(Exception):
-    """The section gives no article; the message, which goes on after the name of the page, says why."""
+    """The section gives no article; the message, which continues after the name of the page, says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class SpineReader:
         return introduction if is_own else None
 
     def _is_weak(self, unit: Unit) -> bool:
-        """Whether the article may begin with this unit, but a paragraph that speaks of the keyword is better."""
+        """Whether the article may start with this unit, but a paragraph that speaks of the keyword is better."""
         return openings.is_weak(unit.first) or self._share(unit.text) == 0
 
     def _is_about_a_part(self, subsections: Sequence[Section]) -> bool:
@@ -240,7 +240,7 @@ class SpineReader:
         return section, section.children
 
     def _begins(self, introduction: Sequence[Unit]) -> bool:
-        """Whether the article may begin with these units; a first short sentence may stand before the opening."""
+        """Whether the article may start with these units; a first short sentence may stand before the opening."""
         first = introduction[0].blocks if introduction else ()
         is_short = (
             len(first) == 1
@@ -255,7 +255,7 @@ class SpineReader:
         return any(self._opens(each) for each in [*prose][:1])
 
     def _opens(self, unit: Unit) -> bool:
-        """Whether the article may begin with this unit."""
+        """Whether the article may start with this unit."""
         first, block = unit.first, unit.blocks[0]
         if unit.behind_drop or first.endswith("?") or _NO_OPENING.match(first):
             return False
@@ -362,7 +362,7 @@ class SpineReader:
         return not own.isdisjoint(stems_of(unit.text))
 
     def _contents(self, subsections: Sequence[Section]) -> Spine | None:
-        """Opens with the first paragraph of each entry or kind, and goes on with what stands behind those."""
+        """Opens with the first paragraph of each entry or kind, and continues with what stands behind those."""
         entries: list[DefinitionEntry] = []
         behind: list[tuple[Section, list[Part]]] = []
         for section in subsections[:MAX_LISTED_ENTRIES]:
@@ -405,7 +405,7 @@ class SpineReader:
         return None
 
     def _unheaded(self, subsections: Sequence[Section]) -> Spine | None:
-        """Begins with the first sub-section without its heading, as a page without introduction does."""
+        """Starts with the first sub-section without its heading, as a page without introduction does."""
         found = self._subsections(subsections, 0)
         if not found or found[0][0] not in subsections[:2]:
             return None

@@ -163,7 +163,7 @@ def _product(title: str, name: str) -> str:
 
 
 def _is_general(title: str) -> bool:
-    """Whether a title says nothing of its subject: one common word, or words that stand in titles of any subject."""
+    """Whether a title says nothing of its subject: one common word, or words that are in titles of any subject."""
     stems = telling_stems(title)
     return len(stems) <= MAX_GENERAL and _GENERAL.issuperset(stems)
 

@@ -1,6 +1,6 @@
 """Cuts the blocks of a section into units: what is quoted together or not at all. Pure.
 
-A unit is a paragraph, or a lead-in with the list, listing or table that it leads up to, and the text that goes on behind it.
+A unit is a paragraph, or a lead-in with the list, listing or table that it leads up to, and the text that continues behind it.
 Where something that readers need is left out, the units of the section end.
 """
 
@@ -85,7 +85,7 @@ class Unit:
 
     @cached_property
     def first(self) -> str:
-        """Its first sentence; empty if it begins with no paragraph."""
+        """Its first sentence; empty if it starts with no paragraph."""
         block = self.blocks[0] if self.blocks else None
         return next(iter(split(block.text)), "") if isinstance(block, Paragraph) else ""
 
@@ -250,7 +250,7 @@ class _BlockReader:
         return replace(titled, blocks=(*shown, *titled.blocks), is_titled=True)
 
     def _paragraph(self, paragraph: Paragraph) -> Unit | None:
-        """Reads a paragraph with what it leads up to, and what goes on behind that."""
+        """Reads a paragraph with what it leads up to, and what continues behind that."""
         blocks: list[Block] = []
         current: Paragraph | None = paragraph
         while current is not None:
@@ -346,7 +346,7 @@ class _BlockReader:
             self._at += 1
 
     def _continuation(self) -> Paragraph | None:
-        """Returns the paragraph that goes on with the sentence before a listing: "does not set …"."""
+        """Returns the paragraph that continues with the sentence before a listing: "does not set …"."""
         block = self._blocks[self._at] if self._at < len(self._blocks) else None
         return block if isinstance(block, Paragraph) and block.text[:1].islower() else None
 
@@ -370,7 +370,7 @@ def _has_listing(blocks: Sequence[Block]) -> bool:
 
 
 def _told_first(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-    """Returns the blocks of an entry with what it says before the syntax that stands in front of it."""
+    """Returns the blocks of an entry with what it says before the syntax that is in front of it."""
     at = next((at for at, block in enumerate(blocks) if not isinstance(block, Listing)), 0)
     return (blocks[at], *blocks[:at], *blocks[at + 1 :]) if isinstance(blocks[at], Paragraph) else blocks
 

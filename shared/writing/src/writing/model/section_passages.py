@@ -59,7 +59,7 @@ def passages_of(section: Section, above: tuple[str, ...]) -> Iterator[SectionPas
 
 
 def exhibits_of(n: int, section: Section, above: tuple[str, ...]) -> Iterator[Exhibit]:
-    """Yields the short tables, lists and listings of source `n` that stand in a section and those below it."""
+    """Yields the short tables, lists and listings of source `n` that are in a section and those below it."""
     for titles, part in section.walk(above):
         for block in part.blocks:
             path = (*titles, part.title)

@@ -200,7 +200,7 @@ class SectionWriter:
         return any(word.casefold() in text for word in self._forbidden)
 
     def _place(self, number: int, before: Sequence[AssembledSection]) -> dict[str, Any]:
-        """Returns where the section stands in the article, as data of the prompt."""
+        """Returns where the section is in the article, as data of the prompt."""
         return {
             "place": self._plan.place_of(number),
             "through_line": self._plan.through_line,

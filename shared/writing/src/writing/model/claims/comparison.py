@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from writing.model.claims.pieces import Piece, meaningful_keys, pieces_of
+from writing.model.claims.pieces import SentencePiece, meaningful_keys, pieces_of
 from writing.model.claims.wording import PRONOUNS, Token, WordKind, normal, sentences_of, tokens_of
 
 MOST_SENTENCES: Final = 4
@@ -55,7 +55,7 @@ class Statement:
     """A sentence of a passage, with what may name its subject."""
 
     passage: str
-    sentence: Piece
+    sentence: SentencePiece
     heading: tuple[Token, ...]
     previous: tuple[Token, ...]
     """The sentence before it."""
@@ -68,7 +68,7 @@ class Statement:
     """Keys of the heading and of all sentences before it."""
 
     @cached_property
-    def pieces(self) -> tuple[Piece, ...]:
+    def pieces(self) -> tuple[SentencePiece, ...]:
         return pieces_of(self.sentence.tokens)
 
 
@@ -76,22 +76,22 @@ class Comparison:
     """A sentence, and the sentences of its passages that together contain most of its words."""
 
     def __init__(self, tokens: Sequence[Token], cited: Sequence[Evidence]) -> None:
-        self.claim = Piece(tuple(tokens))
+        self.claim = SentencePiece(tuple(tokens))
         self.pieces = pieces_of(self.claim.tokens)
         self.stated = [each for one in cited for each in _statements(one)]
         self.known = frozenset(key for each in self.stated for key in each.sentence.keys | each.before)
         self.support = _nearest(self.claim, self.stated)
-        self.said = Piece(tuple(token for each in self.support for token in each.sentence.tokens))
+        self.said = SentencePiece(tuple(token for each in self.support for token in each.sentence.tokens))
 
     @cached_property
-    def drawn(self) -> tuple[tuple[Piece, tuple[Piece, ...]], ...]:
+    def drawn(self) -> tuple[tuple[SentencePiece, tuple[SentencePiece, ...]], ...]:
         """Each piece of the sentence with those of the passages that have the most of its words.
 
         Words of headings count only if there are no others; of pieces with as many words, the shortest is nearest.
         """
         topic = {key for each in self.support for key in meaningful_keys(each.heading)}
         theirs = [piece for each in self.support for piece in each.pieces]
-        found: list[tuple[Piece, tuple[Piece, ...]]] = []
+        found: list[tuple[SentencePiece, tuple[SentencePiece, ...]]] = []
         for own in self.pieces:
             shared = [(_shared(each, own.keys - topic), _shared(each, own.keys)) for each in theirs]
             most = max(shared, default=None)
@@ -103,7 +103,7 @@ class Comparison:
             found.append((own, tuple(near)))
         return tuple(found)
 
-    def is_drawn_on(self, piece: Piece) -> bool:
+    def is_drawn_on(self, piece: SentencePiece) -> bool:
         return any(piece is each for _, near in self.drawn for each in near)
 
     def nearest_text(self) -> str:
@@ -119,8 +119,8 @@ def _statements(evidence: Evidence) -> list[Statement]:
     named = frozenset(meaningful_keys(heading))
     found: list[Statement] = []
     for text in evidence.sentences():
-        clause = Piece(tokens_of(text))
-        previous = found[-1].sentence if found else Piece(())
+        clause = SentencePiece(tokens_of(text))
+        previous = found[-1].sentence if found else SentencePiece(())
         topic = found[0].topic if found else named | clause.keys
         found.append(
             Statement(
@@ -137,7 +137,7 @@ def _statements(evidence: Evidence) -> list[Statement]:
     return found
 
 
-def _nearest(claim: Piece, stated: Sequence[Statement]) -> list[Statement]:
+def _nearest(claim: SentencePiece, stated: Sequence[Statement]) -> list[Statement]:
     """Returns the sentences that together contain most of its words; each adds at least two."""
     left = set(claim.keys)
     chosen: list[Statement] = []
@@ -150,7 +150,7 @@ def _nearest(claim: Piece, stated: Sequence[Statement]) -> list[Statement]:
     return chosen
 
 
-def _shared(piece: Piece, keys: AbstractSet[str]) -> tuple[int, float]:
+def _shared(piece: SentencePiece, keys: AbstractSet[str]) -> tuple[int, float]:
     """Returns how many of the words the piece has, and their share in it."""
     count = len(keys & piece.keys)
     return count, count / max(1, len(piece.told))

@@ -10,7 +10,7 @@ from itertools import dropwhile, islice, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
-from writing.model.claims.pieces import SAYING, Piece, is_number, is_year, meaningful_keys, plain_word
+from writing.model.claims.pieces import SAYING, SentencePiece, is_number, is_year, meaningful_keys, plain_word
 from writing.model.claims.vocabulary import words
 from writing.model.claims.wording import ARTICLES, PREPOSITIONS, Token, WordKind, content_key, is_past
 
@@ -76,12 +76,12 @@ def unsaid_words(these: Comparison) -> Iterator[str]:
             return
 
 
-def _share(keys: Sequence[str], said: Piece) -> float:
+def _share(keys: Sequence[str], said: SentencePiece) -> float:
     return sum(key in said.keys for key in keys) / max(1, len(keys))
 
 
 def own_word(these: Comparison) -> Iterator[str]:
-    """The only word of its own, if it stands in the place of another one in a sentence that has its passage's order."""
+    """The only word of its own, if it is in the place of another one in a sentence that has its passage's order."""
     own = own_words(these)
     left = _left_out(these)
     if len(own) == len(left) == 1 and _keeps_order(these, own[0]):
@@ -138,7 +138,7 @@ def _only_names(said: Statement, these: Comparison) -> bool:
 
 
 def _left_out_of(
-    pieces: Sequence[Piece], at: int, keys: AbstractSet[str], these: Comparison
+    pieces: Sequence[SentencePiece], at: int, keys: AbstractSet[str], these: Comparison
 ) -> Iterator[str]:
     piece = pieces[at]
     has = {each.key for each in piece.told if each.key in keys and each.kind in SAYING}
@@ -156,7 +156,7 @@ def _left_out_of(
         yield piece.text
 
 
-def _takes_up(piece: Piece, other: Piece, keys: AbstractSet[str]) -> bool:
+def _takes_up(piece: SentencePiece, other: SentencePiece, keys: AbstractSet[str]) -> bool:
     """Whether the sentence has its subject only, for what the other says of that: “They take heat, and are cheap”."""
     more = other.first in _TAKE_UP and other.keys & keys - piece.keys and other.keys <= keys
     rest = dropwhile(lambda each: each.key in keys, piece.told)
@@ -164,7 +164,7 @@ def _takes_up(piece: Piece, other: Piece, keys: AbstractSet[str]) -> bool:
     return bool(more and piece.told) and piece.told[0].key in keys and not dated
 
 
-def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
+def _lacks(piece: SentencePiece, keys: AbstractSet[str]) -> Iterator[str]:
     """Yields the words that the sentence lacks, but for mere descriptions.
 
     Without numbers, “not” and “all”, a statement stays true without an adjective, and without “from …” or “by …”.
@@ -191,7 +191,7 @@ def _lacks(piece: Piece, keys: AbstractSet[str]) -> Iterator[str]:
             yield token.text
 
 
-def _details(piece: Piece, keys: AbstractSet[str], is_exact: bool) -> frozenset[int]:
+def _details(piece: SentencePiece, keys: AbstractSet[str], is_exact: bool) -> frozenset[int]:
     """Returns the places of phrases that the sentence lacks as a whole, and without which the piece stays true.
 
     They say by how much; of one event in the past, when and where it was; of a place, where that is.
@@ -279,14 +279,14 @@ def _is_manner(token: Token) -> bool:
     return token.kind is WordKind.CONTENT and token.text.endswith("ly")
 
 
-def _describes(piece: Piece, token: Token, keys: AbstractSet[str]) -> bool:
+def _describes(piece: SentencePiece, token: Token, keys: AbstractSet[str]) -> bool:
     """Whether it only describes a name right behind it that the sentence has: “the bakery chain Dorsten”."""
     behind = takewhile(lambda each: each.kind is WordKind.CONTENT, piece.tokens[piece.tokens.index(token) :])
     described = dropwhile(lambda each: each.key not in keys, behind)
     return token.kind is WordKind.CONTENT and any(each.text[0].isupper() for each in islice(described, 1))
 
 
-def beside(pieces: Sequence[Piece], at: int) -> Sequence[Piece]:
+def beside(pieces: Sequence[SentencePiece], at: int) -> Sequence[SentencePiece]:
     """Returns the piece before this one; if it begins a statement, the rest of that."""
     before = at - 1
     while before > 0 and not pieces[before].keys and not pieces[before].ends_statement:

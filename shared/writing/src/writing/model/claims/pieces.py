@@ -30,7 +30,7 @@ _ENDS: Final = frozenset({";", ":", ".", "!"})
 
 
 @dataclass(frozen=True)
-class Piece:
+class SentencePiece:
     tokens: tuple[Token, ...]
     ends_statement: bool = True
     begins_statement: bool = True
@@ -97,20 +97,20 @@ def is_year(key: str) -> bool:
     return bool(_YEAR.fullmatch(key))
 
 
-def pieces_of(tokens: Sequence[Token]) -> tuple[Piece, ...]:
-    found: list[Piece] = []
+def pieces_of(tokens: Sequence[Token]) -> tuple[SentencePiece, ...]:
+    found: list[SentencePiece] = []
     part: list[Token] = []
     begins = mark = True
     for at, token in enumerate(tokens):
         is_mark = token.kind is WordKind.BREAK and not token.text.isalpha() and not _is_in_time(tokens, at)
         if part and (is_mark or plain_word(token) in BEGINS or _describes(tokens, at)):
             ends = token.text in _ENDS
-            found.append(Piece(tuple(part), ends, begins, mark))
+            found.append(SentencePiece(tuple(part), ends, begins, mark))
             part, begins, mark = [], ends, False
         mark = mark or is_mark
         if not is_mark:
             part.append(token)
-    return (*found, Piece(tuple(part), True, begins, mark)) if part else tuple(found)
+    return (*found, SentencePiece(tuple(part), True, begins, mark)) if part else tuple(found)
 
 
 def _describes(tokens: Sequence[Token], at: int) -> bool:

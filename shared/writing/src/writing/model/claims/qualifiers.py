@@ -8,7 +8,7 @@ from typing import Final
 
 from writing.model.claims.comparison import Comparison
 from writing.model.claims.extracts import beside
-from writing.model.claims.pieces import BEGINS, CONDITIONS, SAYING, Piece, meaningful_keys, plain_word
+from writing.model.claims.pieces import BEGINS, CONDITIONS, SAYING, SentencePiece, meaningful_keys, plain_word
 from writing.model.claims.vocabulary import listed, rows, words
 from writing.model.claims.wording import NEGATIONS, PERSONS, Token, WordKind, is_past, tokens_of
 
@@ -92,7 +92,7 @@ def left_out_limits(these: Comparison) -> Iterator[str]:
                     yield f"its passage says “{token.text}” there, which must not be left out"
 
 
-def _limits(piece: Piece, at: int, these: Comparison, drawn_on: bool) -> bool:
+def _limits(piece: SentencePiece, at: int, these: Comparison, drawn_on: bool) -> bool:
     """Whether a word limits what the sentence says, and not only a thing or statement that the sentence leaves out."""
     before, behind = (
         [each.key for each in part if each.kind in SAYING]
@@ -142,7 +142,7 @@ def _denies(some: AbstractSet[str], denying: frozenset[str]) -> bool:
     )
 
 
-def _denied(piece: Piece) -> Iterator[frozenset[str]]:
+def _denied(piece: SentencePiece) -> Iterator[frozenset[str]]:
     """Yields for each negation the next two meaningful words, or the last two before it if none follow."""
     for at, token in enumerate(piece.tokens):
         rest = piece.tokens[at + 1 :]
@@ -251,7 +251,7 @@ def causes(these: Comparison) -> Iterator[str]:
             yield f"its passages do not say “{token.text}”"
 
 
-def _gives(said: Piece, cause: AbstractSet[str]) -> bool:
+def _gives(said: SentencePiece, cause: AbstractSet[str]) -> bool:
     """Whether it does not name another cause behind “because”."""
     words = [plain_word(each) for each in said.tokens]
     if "because" not in words[1:]:

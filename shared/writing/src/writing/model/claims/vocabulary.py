@@ -1,4 +1,4 @@
-"""Reads the words that the checks know, which stand in `words.toml`."""
+"""Reads the words that the checks know, which are in `words.toml`."""
 
 import re
 import tomllib

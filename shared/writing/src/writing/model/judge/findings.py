@@ -61,7 +61,7 @@ def apply_reading(
 def verify_claims(sentence: str, claims: Sequence[Claim], cited: Sequence[Evidence]) -> tuple[str, ...]:
     """Returns the quoted passages if the quotes carry the sentence; else nothing.
 
-    Each claim has a quote; every quote stands in its passage, word for word; and the quoted sentences have the names and
+    Each claim has a quote; every quote is in its passage, word for word; and the quoted sentences have the names and
     numbers of the sentence.
     """
     passages = {each.id: each for each in cited}
