@@ -1,4 +1,4 @@
-"""Measures the rules on the bank of the exam and on two more banks, with an honest judge, an agreeing one and none.
+"""Measures the rules on the bank of the exam and three more banks, with an honest judge, an agreeing one and none.
 
     python shared/writing/tests/claims/measuring_bank.py            # all halves, and what each rule earns
     python shared/writing/tests/claims/measuring_bank.py through    # and the lies that get past an agreeing judge
@@ -6,8 +6,8 @@
 The honest judge answers what the bank says. The agreeing one finds everything supported, and shows the nearest sentences of
 the passages for it, word for word. What does not stand is written once more, in the bank's second wording.
 
-The second bank (`second_bank/`) and the third have the form of the exam's, and authors of their own, who did not read the
-rules. Their passages tell of real things, in words of their own; their figures are not vouched for.
+The second bank (`second_bank/`), the third and the fourth have the form of the exam's, and authors of their own, who did
+not read the rules. Their passages tell of real things, in words of their own; their figures are not vouched for.
 """
 
 import sys
@@ -30,7 +30,7 @@ from writing.model.judge.findings import apply_reading
 from writing.model.judge.question import Claim, Quote, Reading
 
 HALVES: Final[tuple[Half, ...]] = ("development", "blind")
-MORE_BANKS: Final = ("second_bank", "third_bank")
+MORE_BANKS: Final = ("second_bank", "third_bank", "fourth_bank")
 
 
 @dataclass(frozen=True)

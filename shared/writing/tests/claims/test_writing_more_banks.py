@@ -1,4 +1,7 @@
-"""The second and third bank: that they are whole, and what the rules make of the second. The third is measured only."""
+"""The second, third and fourth bank: that they are whole, and what the rules make of the second.
+
+The third and the fourth are measured only.
+"""
 
 from collections import Counter
 from typing import Final, TypeAlias
@@ -14,7 +17,7 @@ Bank: TypeAlias = tuple[ExamItem, ...]
 
 BANKS: Final = {name: read_folder(name) for name in MORE_BANKS}
 KINDS: Final = {each.kind for each in read_bank() if not each.is_true}
-FEWEST: Final = {"second_bank": (8, 13, 19), "third_bank": (6, 18, 26)}
+FEWEST: Final = {"second_bank": (8, 13, 19), "third_bank": (6, 18, 26), "fourth_bank": (8, 25, 38)}
 """Subjects, and true sentences and lies of each subject; `FEWEST_OF_A_KIND` in a whole bank."""
 FEWEST_OF_A_KIND: Final = 5
 PASSAGES: Final = range(3, 7)
