@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
-from writing.model.claims.pieces import is_number, is_year, plain_word
+from writing.model.claims.pieces import is_number, plain_word
 from writing.model.claims.vocabulary import by_word, pairs, words
 from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, content_key, stem
 
@@ -94,24 +94,6 @@ def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
     if before[-1:] == ["over"] and "for" not in before and "old" not in behind and tokens[at + 1 : at + 2]:
         found -= {"over"} if tokens[at + 1].key in _TIMES else set()  # “over eight years”: during them
     return frozenset(found - {""})
-
-
-def misplaced_numbers(these: Comparison) -> Iterator[str]:
-    """Numbers of another thing: “three to cables” for “29 to cables and three to software”."""
-    for own in these.pieces:
-        for number in (
-            each.key for each in own.told if each.kind is WordKind.NUMBER and not is_year(each.key)
-        ):
-            for said in these.support:
-                having = [each.keys - {number} for each in said.pieces if number in each.keys]
-                others = (each for each in said.pieces if number not in each.keys and each.keys & own.keys)
-                counted = any(
-                    each.kind is WordKind.NUMBER and each.key not in own.keys
-                    for one in others
-                    for each in one.told
-                )
-                if having and counted and all(each and not each & own.keys for each in having):
-                    yield f"its passage says {number} of something else"
 
 
 def range_problems(these: Comparison) -> Iterator[str]:

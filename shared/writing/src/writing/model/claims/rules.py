@@ -15,13 +15,11 @@ RULES: Final[Mapping[str, Rule]] = {
     each.__name__: each
     for each in (
         numbers.unknown_numbers,
-        roles.unknown_names,
         extracts.unsaid_words,
         extracts.own_word,
         extracts.left_out_words,
         numbers.number_problems,
         numbers.bound_problems,
-        numbers.misplaced_numbers,
         numbers.range_problems,
         numbers.change_problems,
         roles.other_subjects,
