@@ -124,8 +124,14 @@ def change_problems(these: Comparison) -> Iterator[str]:
     """“By” for “to”: “fell by 31 million” is not “fell to 31 million”."""
     for key, own in _changes(these.claim.tokens):
         there = {each for text in these.texts for other, each in _changes(text) if other == key}
-        if own and there and own not in there and there - {""}:
-            yield f"its passage says “{min(there - {''})} {key}”, and not “{own} {key}”"
+        if own and there and own not in there and (own == _literal(these, key) == "by" or there - {""}):
+            yield f"its passage says “{max(there)} {key}”, and not “{own} {key}”"
+
+
+def _literal(these: Comparison, key: str) -> str:
+    """Returns the word before the number."""
+    ours = these.claim.tokens
+    return next((plain_word(one) for one, other in pairwise(ours) if other.key == key), "")
 
 
 def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
@@ -165,6 +171,6 @@ def _begins_range(tokens: Sequence[Token], at: int) -> bool:
     to = next(
         (place for place in range(at + 1, len(tokens)) if tokens[place].key not in UNIT_KEYS), len(tokens)
     )
-    return [plain_word(each) for each in tokens[to : to + 1]] == ["to"] and [
+    return to > at + 1 and [plain_word(each) for each in tokens[to : to + 1]] == ["to"] and [
         each.kind for each in tokens[to + 1 : to + 2]
     ] == [WordKind.NUMBER]

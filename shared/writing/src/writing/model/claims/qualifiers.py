@@ -22,13 +22,13 @@ _DENYING_UNDER_CONDITIONS: Final = _DENYING_OTHERWISE | words("denials", "condit
 _UNLESS: Final = frozenset({"unless", "except", "only", "until"})
 _NO_PREFIX: Final = tuple(words("denials", "no_prefix"))
 _NOT_ONLY: Final = words("denials", "not_only")
-_ADDED: Final = tuple(words("additions", name) for name in ("only", "all", "half", "unreal", "wide"))
 _CAUSES: Final = words("joins", "causes")
 _GIVES_CAUSE: Final = words("joins", "gives_cause")
 _BEFORE_CAUSE: Final = frozenset({"because", "since"})
 _PURPOSES: Final = words("joins", "purposes")
 _RANKS: Final = words("ranks", "words")
 _NO_SUPERLATIVES: Final = words("ranks", "no_superlatives")
+_IF_DENIED: Final = frozenset({"any", "anybody", "anything", "anywhere"})
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had", "then"})
 _RELATIVES: Final = frozenset({"that", "who", "which"})
@@ -67,6 +67,7 @@ class _Limit:
 
 
 _LIMITS: Final = tuple(map(_Limit.of, (*rows("limits"), *rows("frames"))))
+_ADDITIONS: Final = tuple(map(_Limit.of, rows("additions")))
 
 
 def left_out_limits(these: Comparison) -> Iterator[str]:
@@ -108,10 +109,11 @@ def _limits(piece: SentencePiece, at: int, these: Comparison, drawn_on: bool) ->
 
 
 def added_limits(these: Comparison) -> Iterator[str]:
-    """“Only”, “all”, “fake” and their like, which the passages lack."""
-    for some in _ADDED:
-        own = these.claim.words & some
-        if own and not these.said.words & some:
+    """“Only”, “all”, “fake”, “proven”, “still” and their like, which the passages lack."""
+    said = these.said.words | these.said.keys
+    for some in _ADDITIONS:
+        own = these.claim.words & some.words - (_IF_DENIED if these.claim.words & _DENYING | {"than"} & these.claim.words else frozenset())
+        if own and not said & some.same:
             yield f"its passages do not say “{min(own)}”"
 
 
@@ -190,12 +192,12 @@ def _is_told_as_past(text: Sequence[Token], at: int) -> bool:
 def opposites(these: Comparison) -> Iterator[str]:
     """“Rose” for “fell”."""
     ours = {token.key for token in these.claim.tokens}
-    for own, near in these.drawn:
-        there = [{token.key for token in each.tokens} for each in near]
-        for key in sorted({each.key for each in own.tokens} & OPPOSITES.keys()):
-            others = [OPPOSITES[key] & each - ours for each in there]
-            if "not" not in own.words and there and all(others) and not any(key in each for each in there):
-                yield f"its passage says “{min(others[0])}” there, and not “{key}”"
+    theirs = {token.key for text in these.texts for token in text}
+    if "not" in these.claim.words:
+        return
+    for key in sorted(ours & OPPOSITES.keys() - theirs):
+        if others := OPPOSITES[key] & theirs - ours:
+            yield f"its passage says “{min(others)}”, and not “{key}”"
 
 
 def ranks(these: Comparison) -> Iterator[str]:
@@ -237,7 +239,8 @@ def causes(these: Comparison) -> Iterator[str]:
     for at, token in enumerate(tokens):
         if plain_word(token) not in _CAUSES or not _joins(tokens, at):
             continue
-        wanted = _PURPOSES if plain_word(tokens[at + 1]) == "that" else _GIVES_CAUSE
+        is_purpose = plain_word(tokens[at + 1]) in {"that", "to"}
+        wanted = _PURPOSES if is_purpose else _GIVES_CAUSE
         # At the beginning of a sentence, it joins the parts before and behind the first comma.
         comma = next((place for place, each in enumerate(tokens) if each.text == ","), len(tokens))
         parts = (tokens[:at], tokens[at + 1 :]) if at else (tokens[1:comma], tokens[comma:])
@@ -245,10 +248,16 @@ def causes(these: Comparison) -> Iterator[str]:
         cause = one if plain_word(token) not in _BEFORE_CAUSE or not at else other
         said = (each.sentence for each in these.stated)
         if not any(
-            each.words & wanted and each.keys & one and each.keys & other and _gives(each, cause)
+            (each.words & wanted or (is_purpose and _aims(each, other)))
+            and each.keys & one and each.keys & other and _gives(each, cause)
             for each in said
         ):
             yield f"its passages do not say “{token.text}”"
+
+
+def _aims(said: SentencePiece, purpose: AbstractSet[str]) -> bool:
+    """Whether it has “to” before a word of the purpose: “to warn”."""
+    return any(plain_word(one) == "to" and other.key in purpose for one, other in pairwise(said.tokens))
 
 
 def _gives(said: SentencePiece, cause: AbstractSet[str]) -> bool:
@@ -274,4 +283,6 @@ def _joins(tokens: Sequence[Token], at: int) -> bool:
             "or",
             "doing",
         }
-    return not (plain_word(tokens[at]) == "since" and (follows.kind in {WordKind.NUMBER, WordKind.BREAK}))
+    dated = any(each.kind is WordKind.NUMBER for each in tokens[at + 1 : at + 3])
+    is_time = dated or follows.kind is WordKind.BREAK or plain_word(follows) in {"then", "last"}
+    return not (plain_word(tokens[at]) == "since" and is_time)

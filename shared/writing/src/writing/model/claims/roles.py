@@ -40,6 +40,7 @@ _OFTEN: Final = frozenset("often always never sometimes seldom also still".split
 """Between a noun and its verb, and seldom behind a verb."""
 _DEGREES: Final = frozenset({"more", "less", "fewer"})
 _NO_DEGREES: Final = frozenset({"other", "rather", "over", "under", "per", "never"})
+_COUNTS: Final = frozenset({"twice", "half", "double"})
 _CONJUNCTIONS: Final = frozenset({"long", "soon", "far"})
 _FRACTIONS: Final = words("numbers", "fractions")
 _RELATIVES: Final = frozenset({"who", "which", "that"})
@@ -225,20 +226,14 @@ def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) 
     return bool(heads & (there.before if same_voice else there.after))
 
 
-def split_names(these: Comparison) -> Iterator[str]:
-    """Names whose words the passages have, but not together."""
-    texts = [text for each in these.stated for text in (each.sentence.tokens, each.heading)]
-    theirs = {
-        (each.key, other.key)
-        for text in texts
-        for at, each in enumerate(text)
-        for other in text[at + 1 : at + 4]
-    }
-    for one, other in pairwise(these.claim.tokens):
-        named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
-        known = {one.key, other.key} <= these.known and not one.text.endswith(("'s", "’s"))  # noqa: RUF001
-        if named and known and (one.key, other.key) not in theirs:
-            yield f"its passages do not say “{one.text} {other.text}”"
+def mixed_statements(these: Comparison) -> Iterator[str]:
+    """A piece made of the words of several sentences that are about different things."""
+    for piece in these.pieces:
+        known = piece.keys & these.known
+        left = [known - each.sentence.keys - each.before - each.topic for each in these.stated]
+        if known and min(map(len, left), default=0) > 1:
+            words = " ".join(each.text for each in piece.tokens)
+            yield f"no sentence of its passages joins “{words}”"
 
 
 def turned_round(these: Comparison) -> Iterator[str]:
@@ -283,12 +278,20 @@ def comparisons(these: Comparison) -> Iterator[str]:
     """Compared things that have changed sides, or more for less: “Ann is older than Ben” for “Ben is older than Ann”."""
     theirs = [each for text in these.texts for each in _compared(text)]
     for own in _compared(these.claim.tokens):
+        if own.word and own.degree and not _has_degree(own, these):
+            yield f"its passages do not say “{own.word} … than”; compare as they do, or give their figures"
         for there in theirs:
             second = there.second - there.first
             same, swapped = bool(second & own.second), bool(second & own.first - own.second)
             degree = _same_degree(own, there)
             if same != swapped and degree is not None and degree != (1 if same else -1):
                 yield f"its passage compares it with “{' '.join(sorted(second))}” in another way"
+
+
+def _has_degree(own: "_Compared", these: Comparison) -> bool:
+    if own.word == "more":
+        return bool(these.said.words & _DEGREES)
+    return own.word in these.said.keys or own.word in {t.key for t in these.said.tokens} or bool(OPPOSITES.get(own.word, frozenset()) & these.said.keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +316,7 @@ def _compared(tokens: Sequence[Token]) -> Iterator[_Compared]:
         begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].kind is WordKind.BREAK), 0)
         end = next((e for e in range(at + 1, len(tokens)) if tokens[e].kind is WordKind.BREAK), len(tokens))
         before, behind = words[max(begin, at - NEAREST) : at], tokens[at + 1 : end]
-        if (behind[:1] and behind[0].kind is WordKind.NUMBER) or NOT.intersection(before):
+        if any(each.kind is WordKind.NUMBER or each.key in _COUNTS for each in behind[:2]) or NOT.intersection(before):
             continue
         more = [
             each for each in before if each in _DEGREES or (each.endswith("er") and each not in _NO_DEGREES)

@@ -25,7 +25,7 @@ RULES: Final[Mapping[str, Rule]] = {
         roles.other_subjects,
         roles.turned_round,
         roles.comparisons,
-        roles.split_names,
+        roles.mixed_statements,
         qualifiers.left_out_limits,
         qualifiers.added_limits,
         qualifiers.negations,
