@@ -13,6 +13,7 @@ NEAR: Final = 3
 """The most words between two that count as adjacent."""
 _CURRENCIES: Final = frozenset("$€£")
 _POWERS: Final = frozenset(map(stem, words("numbers", "powers")))
+_DEGREES: Final = frozenset({"celsius", "fahrenheit"})
 _RANGES: Final = frozenset({"to", "or"})
 _FRACTIONS: Final = words("numbers", "fractions")
 _BOUNDS: Final = by_word("bounds")
@@ -49,6 +50,7 @@ def _with_units(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
         end = at + 1
         while end < len(tokens) and (tokens[end].kind is WordKind.NUMBER or tokens[end].text in _RANGES):
             end += 1
+        end += [each.key in _DEGREES for each in tokens[end : end + 2]] == [False, True] and tokens[end].key == "°"
         power = tokens[end].key if end + 1 < len(tokens) and tokens[end].key in _POWERS else ""
         end += bool(power)
         behind = tokens[end].key if end < len(tokens) and tokens[end].kind is WordKind.CONTENT else ""

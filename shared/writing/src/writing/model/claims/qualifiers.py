@@ -248,11 +248,20 @@ def causes(these: Comparison) -> Iterator[str]:
         cause = one if plain_word(token) not in _BEFORE_CAUSE or not at else other
         said = (each.sentence for each in these.stated)
         if not any(
-            (each.words & wanted or (is_purpose and _aims(each, other)))
+            (_told_words(each) & wanted or (is_purpose and _aims(each, other)))
             and each.keys & one and each.keys & other and _gives(each, cause)
             for each in said
         ):
             yield f"its passages do not say “{token.text}”"
+
+
+def _told_words(said: SentencePiece) -> frozenset[str]:
+    """Returns its words; “as” only where a clause begins with it."""
+    begins = any(
+        plain_word(each) == "as" and (not at or said.tokens[at - 1].kind is WordKind.BREAK)
+        for at, each in enumerate(said.tokens)
+    )
+    return said.words if begins else said.words - {"as"}
 
 
 def _aims(said: SentencePiece, purpose: AbstractSet[str]) -> bool:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
-from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS, SAYING, meaningful_keys, plain_word
+from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS, SAYING, is_number, meaningful_keys, plain_word
 from writing.model.claims.qualifiers import NOT, OPPOSITES
 from writing.model.claims.vocabulary import words
 from writing.model.claims.wording import (
@@ -236,6 +236,22 @@ def mixed_statements(these: Comparison) -> Iterator[str]:
             yield f"no sentence of its passages joins “{words}”"
 
 
+def split_names(these: Comparison) -> Iterator[str]:
+    """Names whose words the passages have, but not together."""
+    texts = [text for each in these.stated for text in (each.sentence.tokens, each.heading)]
+    theirs = {
+        (each.key, other.key)
+        for text in texts
+        for at, each in enumerate(text)
+        for other in text[at + 1 : at + 4]
+    }
+    for one, other in pairwise(these.claim.tokens):
+        named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
+        known = {one.key, other.key} <= these.known and not one.text.endswith(("'s", "’s"))  # noqa: RUF001
+        if named and known and (one.key, other.key) not in theirs:
+            yield f"its passages do not say “{one.text} {other.text}”"
+
+
 def turned_round(these: Comparison) -> Iterator[str]:
     """Two words in each other's place, with the same words between: “Ann taught Ben” for “Ben taught Ann”."""
     theirs = {each for text in these.texts for each in _stretches(text)}
@@ -316,7 +332,8 @@ def _compared(tokens: Sequence[Token]) -> Iterator[_Compared]:
         begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].kind is WordKind.BREAK), 0)
         end = next((e for e in range(at + 1, len(tokens)) if tokens[e].kind is WordKind.BREAK), len(tokens))
         before, behind = words[max(begin, at - NEAREST) : at], tokens[at + 1 : end]
-        if any(each.kind is WordKind.NUMBER or each.key in _COUNTS for each in behind[:2]) or NOT.intersection(before):
+        counted = is_number(tokens, at + 1) or any(each.key in _COUNTS for each in behind[:2])
+        if counted or NOT.intersection(before):
             continue
         more = [
             each for each in before if each in _DEGREES or (each.endswith("er") and each not in _NO_DEGREES)

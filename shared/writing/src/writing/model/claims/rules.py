@@ -26,6 +26,7 @@ RULES: Final[Mapping[str, Rule]] = {
         roles.turned_round,
         roles.comparisons,
         roles.mixed_statements,
+        roles.split_names,
         qualifiers.left_out_limits,
         qualifiers.added_limits,
         qualifiers.negations,
