@@ -13,8 +13,6 @@ from writing.model.claims.pieces import SAYING, SentencePiece, is_year, meaningf
 from writing.model.claims.vocabulary import words
 from writing.model.claims.wording import Token, WordKind, content_key
 
-LONGEST_NAME: Final = 3
-"""The most words that only name what another piece is about."""
 A_WORD: Final = 2
 """The words of a piece that one word of the sentence's own may stand for."""
 FLOOR: Final = 0.51
@@ -101,8 +99,9 @@ def _left_out_of(
 ) -> Iterator[str]:
     piece = pieces[at]
     has = {each.key for each in piece.told if each.key in keys and each.kind in SAYING}
+    taken = {each.key for each in piece.told if not each.text[0].isupper()} & has - these.topic
     or_else = [each for each in pieces[at + 1 : at + 2] if each.first == "or"]
-    if any(map(these.is_drawn_on, (piece, *or_else))) or len(has) > LONGEST_NAME:
+    if any(map(these.is_drawn_on, (piece, *or_else))) or taken:
         yield from _lacks(piece, keys)
     elif (
         piece.told

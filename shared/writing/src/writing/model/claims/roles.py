@@ -226,6 +226,13 @@ def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) 
     return bool(heads & (there.before if same_voice else there.after))
 
 
+def unknown_names(these: Comparison) -> Iterator[str]:
+    """Names that neither the passages have nor what is above them."""
+    for at, token in enumerate(these.claim.tokens):
+        if is_name(these.claim.tokens, at) and token.key not in these.known:
+            yield f"its passages do not have the name {token.text}"
+
+
 def mixed_statements(these: Comparison) -> Iterator[str]:
     """A piece made of the words of several sentences that are about different things."""
     for piece in these.pieces:

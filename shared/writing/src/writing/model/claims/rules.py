@@ -15,6 +15,7 @@ RULES: Final[Mapping[str, Rule]] = {
     each.__name__: each
     for each in (
         numbers.unknown_numbers,
+        roles.unknown_names,
         extracts.unsaid_words,
         extracts.own_word,
         extracts.left_out_words,
