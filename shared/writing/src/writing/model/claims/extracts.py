@@ -20,6 +20,8 @@ FLOOR: Final = 0.51
 PIECE_FLOOR: Final = 0.25
 """The least share in each piece of three words or more; a piece below it is an addition."""
 FEWEST_IN_PIECE: Final = 3
+LONGEST_NAME: Final = 2
+"""The most common words, but for those of headings, that only name what another piece is about."""
 MOST_TOLD: Final = 6
 """The most words that a writer is told to add."""
 LONGEST_ADDITION: Final = 3
@@ -101,7 +103,7 @@ def _left_out_of(
     has = {each.key for each in piece.told if each.key in keys and each.kind in SAYING}
     taken = {each.key for each in piece.told if not each.text[0].isupper()} & has - these.topic
     or_else = [each for each in pieces[at + 1 : at + 2] if each.first == "or"]
-    if any(map(these.is_drawn_on, (piece, *or_else))) or taken:
+    if any(map(these.is_drawn_on, (piece, *or_else))) or len(taken) > LONGEST_NAME:
         yield from _lacks(piece, keys)
     elif (
         piece.told

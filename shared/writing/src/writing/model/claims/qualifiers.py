@@ -120,10 +120,11 @@ def added_limits(these: Comparison) -> Iterator[str]:
 def negations(these: Comparison) -> Iterator[str]:
     """“Not” left out or added."""
     theirs = [each for said in these.support for each in said.pieces]
+    whole = [said.sentence for said in these.support]
     for own in these.pieces:
         denying = [
             each
-            for each in theirs
+            for each in whole
             if each.keys & own.keys
             and _denies(each.words - these.claim.words | each.words & _DENYING_OTHERWISE, _DENYING_OTHERWISE)
         ]
