@@ -256,13 +256,16 @@ def causes(these: Comparison) -> Iterator[str]:
             yield f"its passages do not say “{token.text}”"
 
 
-def _told_words(said: SentencePiece) -> frozenset[str]:
-    """Returns its words; “as” only where a clause begins with it."""
-    begins = any(
-        plain_word(each) == "as" and (not at or said.tokens[at - 1].kind is WordKind.BREAK)
-        for at, each in enumerate(said.tokens)
-    )
-    return said.words if begins else said.words - {"as"}
+def _told_words(said: SentencePiece) -> AbstractSet[str]:
+    """Returns its words; “as” only where a clause begins with it, and “so” and “since” where they tell a cause."""
+    tokens = said.tokens
+    joining = {
+        plain_word(each)
+        for at, each in enumerate(tokens)
+        if _joins(tokens, at)
+        and (plain_word(each) != "as" or not at or tokens[at - 1].kind is WordKind.BREAK)
+    }
+    return joining
 
 
 def _aims(said: SentencePiece, purpose: AbstractSet[str]) -> bool:

@@ -24,6 +24,7 @@ RULES: Final[Mapping[str, Rule]] = {
         numbers.range_problems,
         numbers.change_problems,
         roles.other_subjects,
+        roles.other_relations,
         roles.turned_round,
         roles.comparisons,
         roles.mixed_statements,
