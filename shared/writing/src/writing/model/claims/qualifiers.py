@@ -31,6 +31,7 @@ _NO_SUPERLATIVES: Final = words("ranks", "no_superlatives")
 _IF_DENIED: Final = frozenset({"any", "anybody", "anything", "anywhere"})
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had", "then"})
+_MODAL: Final = frozenset("can may must do does will should".split())  # noqa: SIM905
 _RELATIVES: Final = frozenset({"that", "who", "which"})
 _HE: Final = frozenset({"he", "him", "his"})
 _BEFORE_BASE: Final = frozenset("to may can could will would did do does might must should not".split())  # noqa: SIM905
@@ -164,7 +165,29 @@ def tenses(these: Comparison) -> Iterator[str]:
         there = frozenset(word for each in near if each.first not in _RELATIVES for word in each.words)
         if piece.words & own & _PRESENT and not own & _PAST and there & _PAST and not there & _PRESENT:
             yield "its passage speaks of the past"
+    if not own & _PAST and _is_present(these.claim.tokens, these.known) and _is_wholly_past(these):
+        yield "its passage speaks of the past"
     yield from _verbs_made_present(these)
+
+
+def _is_wholly_past(these: Comparison) -> bool:
+    """Whether its passages have verbs in the past, and none in the present."""
+    past = any(each in _PAST or is_past(each) for each in these.said.words)
+    return past and not these.said.words & (_PRESENT | _MODAL) and not any(map(_is_present, these.texts))
+
+
+def _is_present(tokens: Sequence[Token], known: AbstractSet[str] = frozenset()) -> bool:
+    """Whether it has “is” or “are”, or a word in “-s” behind a word with meaning, which may be a verb."""
+    return any(
+        plain_word(other) in {"is", "are"}
+        or (
+            other.text.islower()
+            and other.text.endswith("s")
+            and other.key not in known
+            and one.kind is other.kind is WordKind.CONTENT
+        )
+        for one, other in pairwise(tokens)
+    )
 
 
 def _verbs_made_present(these: Comparison) -> Iterator[str]:
