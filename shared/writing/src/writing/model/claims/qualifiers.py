@@ -25,6 +25,8 @@ _NOT_ONLY: Final = words("denials", "not_only")
 _CAUSES: Final = words("joins", "causes")
 _GIVES_CAUSE: Final = words("joins", "gives_cause")
 _BEFORE_CAUSE: Final = frozenset({"because", "since"})
+_SEVERAL_SENSES: Final = frozenset({"as", "since", "so"})
+_CAUSE_NOUNS: Final = frozenset({"reason", "reasons", "cause", "causes"})
 _PURPOSES: Final = words("joins", "purposes")
 _RANKS: Final = words("ranks", "words")
 _NO_SUPERLATIVES: Final = words("ranks", "no_superlatives")
@@ -272,7 +274,7 @@ def causes(these: Comparison) -> Iterator[str]:
         cause = one if plain_word(token) not in _BEFORE_CAUSE or not at else other
         said = (each.sentence for each in these.stated)
         if not any(
-            (_told_words(each) & wanted or (is_purpose and _aims(each, other)))
+            (_told_words(each) & wanted or "since" in each.words & {plain_word(token)} or (is_purpose and _aims(each, other)))
             and each.keys & one and each.keys & other and _gives(each, cause)
             for each in said
         ):
@@ -285,7 +287,7 @@ def _told_words(said: SentencePiece) -> AbstractSet[str]:
     joining = {
         plain_word(each)
         for at, each in enumerate(tokens)
-        if _joins(tokens, at)
+        if plain_word(each) not in _SEVERAL_SENSES or _joins(tokens, at)
         and (plain_word(each) != "as" or not at or tokens[at - 1].kind is WordKind.BREAK)
     }
     return joining
@@ -318,7 +320,10 @@ def _joins(tokens: Sequence[Token], at: int) -> bool:
             "did",
             "or",
             "doing",
+            "done",
         }
+    if plain_word(tokens[at]) in _CAUSE_NOUNS:
+        return plain_word(follows) in {"why", "for", "of", "that"}
     dated = any(each.kind is WordKind.NUMBER for each in tokens[at + 1 : at + 3])
     is_time = dated or follows.kind is WordKind.BREAK or plain_word(follows) in {"then", "last"}
     return not (plain_word(tokens[at]) == "since" and is_time)

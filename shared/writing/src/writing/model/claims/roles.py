@@ -228,28 +228,32 @@ def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) 
 
 def other_relations(these: Comparison) -> Iterator[str]:
     """“A pupil of Ann”, “more success”, where the passages say a pupil of Ben, and less success."""
-    theirs = dict[tuple[str, str], set[str]]()
+    theirs = dict[tuple[str, str], frozenset[str]]()
     for text in these.texts:
-        for place, word, other in _relations(text):
-            theirs.setdefault((place, word), set()).add(other)
-    for place, word, other in _relations(these.claim.tokens):
-        there = theirs.get((place, word), {other})
-        if other not in there:
-            yield f"its passage says “{min(there)}” of “{word}”, and not “{other}”"
+        for place, word, others in _relations(text):
+            theirs[place, word] = theirs.get((place, word), frozenset()) | others
+    for place, word, others in _relations(these.claim.tokens):
+        there = theirs.get((place, word), others)
+        if not others & there:
+            yield f"its passage has “{word}” with “{min(there)}”, and not with “{min(others)}”"
 
 
-def _relations(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
-    """Yields nouns with the name behind “of”, and words with “more”, “less” before them."""
+def _relations(tokens: Sequence[Token]) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Yields nouns with the names behind “of”, and words with “more”, “less” before them."""
     for at, token in enumerate(tokens[:-1]):
         if token.kind is not WordKind.CONTENT:
             continue
         if plain_word(tokens[at + 1]) == "of":
-            behind = [at + 2 + place for place, _ in enumerate(tokens[at + 2 : at + 6])]
-            name = next((tokens[each] for each in behind if is_name(tokens, each)), None)
-            if name and token.text.islower():
-                yield "of", token.key, name.key
+            end = at + 2
+            while end < len(tokens) and (
+                tokens[end].kind is WordKind.CONTENT or plain_word(tokens[end]) in ARTICLES
+            ):
+                end += 1
+            names = frozenset(tokens[each].key for each in range(at + 2, end) if is_name(tokens, each))
+            if names and token.text.islower():
+                yield "of", token.key, names
         if at and plain_word(tokens[at - 1]) in _DEGREES:
-            yield "degree", token.key, "more" if plain_word(tokens[at - 1]) == "more" else "less"
+            yield "degree", token.key, frozenset({"more" if plain_word(tokens[at - 1]) == "more" else "less"})
 
 
 def unknown_names(these: Comparison) -> Iterator[str]:
