@@ -84,16 +84,20 @@ class Comparison:
         self.said = SentencePiece(tuple(token for each in self.support for token in each.sentence.tokens))
 
     @cached_property
+    def topic(self) -> frozenset[str]:
+        """Keys of the headings."""
+        return frozenset(key for each in self.support for key in meaningful_keys(each.heading))
+
+    @cached_property
     def drawn(self) -> tuple[tuple[SentencePiece, tuple[SentencePiece, ...]], ...]:
         """Each piece of the sentence with those of the passages that have the most of its words.
 
         Words of headings count only if there are no others; of pieces with as many words, the shortest is nearest.
         """
-        topic = {key for each in self.support for key in meaningful_keys(each.heading)}
         theirs = [piece for each in self.support for piece in each.pieces]
         found: list[tuple[SentencePiece, tuple[SentencePiece, ...]]] = []
         for own in self.pieces:
-            shared = [(_shared(each, own.keys - topic), _shared(each, own.keys)) for each in theirs]
+            shared = [(_shared(each, own.keys - self.topic), _shared(each, own.keys)) for each in theirs]
             most = max(shared, default=None)
             near = (
                 each
