@@ -50,6 +50,11 @@ _OF_ITS_TEXT: Final = re.compile(
     r"[^.;]{0,60}\b(?:is|are) (?:given|provided|shown|presented|listed|included)\b",
     re.IGNORECASE,
 )
+_PRONOUN: Final = re.compile(
+    r"(?:its?|this|that|these|those|they|them|their|he|she|his|her|both|such|here|however|but|and|or|so|then|also|therefore|thus|hence|"
+    r"otherwise|instead|furthermore|moreover|finally|secondly|next|similarly|likewise)\b",
+    re.IGNORECASE,
+)
 # A step of something, a condition without its matter.
 _FIRST_STEP: Final = re.compile(
     r"(?:first|firstly|to (?:begin|start)(?: with)?)(?:,| [a-z]+ (?:the|an?|your)\b)", re.IGNORECASE
@@ -157,6 +162,11 @@ def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
         *_ITSELF,
         *_AT_HAND,
     }
+
+
+def begins_with_pronoun(sentence: str) -> bool:
+    """Whether a sentence begins with what stands for something, or joins it to a sentence before it."""
+    return _PRONOUN.match(sentence) is not None
 
 
 def is_step(sentence: str) -> bool:

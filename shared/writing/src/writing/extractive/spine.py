@@ -144,7 +144,38 @@ class SpineReader:
                 return spine
         if (later := self._later(introduction)) is not None:
             return self._begun(later, subsections)
+        return self._as_it_begins(section, subsections)
+
+    def _as_it_begins(self, section: Section, subsections: Sequence[Section]) -> Spine:
+        """Opens with the first paragraph of prose, which may not say what the subject is.
+
+        Raises:
+            NoSpineError: there is none.
+        """
+        units = self._units.read(section, self._heading)
+        for at, unit in enumerate(units):
+            first = replace(unit, behind_drop=False)
+            if self._may_begin(first):
+                self._known |= frozenset(stems_of(first.text))
+                behind = self._connected(units[at + 1 :], self._heading, begins=False)
+                return self._begun([first, *behind], subsections)
+        found = self._subsections(subsections, 0)
+        if found and any(map(self._may_begin, found[0][1][0].units[:1])):
+            return self._spine(Part(None, ()), found, subsections)
         raise NoSpineError("has no paragraph that opens an article")
+
+    def _may_begin(self, unit: Unit) -> bool:
+        """Whether a text can start with this unit, once readers know where it is from."""
+        first = unit.first
+        return (
+            len(first.split()) >= MIN_OPENING_WORDS
+            and (len(unit.blocks) > 1 or is_sentence(first))
+            and not first.endswith("?")
+            and not _NO_OPENING.match(first)
+            and not openings.begins_with_pronoun(first)
+            and not openings.is_step(first)
+            and not references.is_pointer(first)
+        )
 
     def _begun(
         self,

@@ -257,6 +257,11 @@ class _BlockReader:
             behind = self._structure_at(self._at + 1)
             leads = behind is not None and self._leads(current.text, self._blocks[behind])
             structure = self._structure_shown(behind) if leads else None
+            if self._leads_to_figure(current):
+                # Readers miss a picture less than a list: the text goes on.
+                rest = self._without_lead(current)
+                self._at += 2
+                return Unit((*blocks, *([rest] if rest else [])), behind_drop=not rest)
             if self._leads_to_gap(current) or (leads and structure is None):
                 return self._end_at_hole(blocks, self._without_lead(current))
             shown = self._readable(current, leads=leads, continues=bool(blocks))
@@ -294,11 +299,16 @@ class _BlockReader:
         structure = self._mender.structure(block)
         return structure and (*labels, *structure)
 
-    def _leads_to_gap(self, paragraph: Paragraph) -> bool:
+    def _gap_behind(self) -> str:
         behind = self._blocks[self._at + 1] if self._at + 1 < len(self._blocks) else None
-        if not isinstance(behind, Gap):
-            return False
-        return paragraph.text.endswith(":") or (behind.kind != "figure" and announces(paragraph.text))
+        return behind.kind if isinstance(behind, Gap) else ""
+
+    def _leads_to_figure(self, paragraph: Paragraph) -> bool:
+        return self._gap_behind() == "figure" and paragraph.text.endswith(":")
+
+    def _leads_to_gap(self, paragraph: Paragraph) -> bool:
+        kind = self._gap_behind()
+        return kind not in {"", "figure"} and announces(paragraph.text)
 
     def _end_at_hole(self, blocks: Sequence[Block], last: Paragraph | None) -> Unit | None:
         """Skips the rest of the section; returns what stands before the hole."""
