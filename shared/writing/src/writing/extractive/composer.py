@@ -82,11 +82,15 @@ def compose(
     ranked = _numbered_by_document(ranked)
     refusals: list[str] = []
     best = max((each.about for each in ranked), default=0.0)
-    for source in [each for each in ranked if each.about >= best - MAX_BEHIND][:MAX_TRIES]:
-        try:
-            return _SpineArticle(keyword, stems, source, ranked, language, today).write()
-        except NoSpineError as error:
-            refusals.append(f"{_name(source)} {_too_short(source) or error}")
+    tries = [each for each in ranked if each.about >= best - MAX_BEHIND][:MAX_TRIES]
+    # What stands alone of a source; where none has enough of it, a source as it stands.
+    for is_as_it_stands in (False, True):
+        refusals = []
+        for source in tries:
+            try:
+                return _SpineArticle(keyword, stems, source, ranked, language, today, is_as_it_stands).write()
+            except NoSpineError as error:
+                refusals.append(f"{_name(source)} {_too_short(source) or error}")
     if any(not each.quotable for each in sources):
         needed = sources_needed(quotable=False, min_sources=min_sources)
         return quote_sources(
@@ -151,6 +155,7 @@ class _SpineArticle:
         sources: Sequence[ArticleSource],
         language: str,
         today: date,
+        is_as_it_stands: bool,  # noqa: FBT001
     ) -> None:
         assert source.section is not None
         self._keyword = keyword
@@ -160,6 +165,7 @@ class _SpineArticle:
         self._others = [each for each in sources if each is not source]
         self._language = language
         self._today = today
+        self._is_as_it_stands = is_as_it_stands
         self._is_entry = self._section.level >= ENTRY_LEVEL
         self._strangers = _strangers(keyword, sources)
 
@@ -210,8 +216,10 @@ class _SpineArticle:
             resolves=lambda target: resolve(target) is not None or target in shown,
             is_whole=is_whole and has_neighbours,
             strangers=self._strangers,
+            is_as_it_stands=self._is_as_it_stands,
         )
-        return SpineReader(source.section, source.titles_above, self._stems, source.about, units).read()
+        reader = SpineReader(source.section, source.titles_above, self._stems, source.about, units)
+        return reader.read_as_it_stands() if self._is_as_it_stands else reader.read()
 
     def _missing_step(self, spine: Spine) -> str | None:
         """Returns the title of a section that is left out and does what the keyword says, or is a step of it."""

@@ -90,6 +90,8 @@ class Mender:
     """Whether the page or section around it is shown from beginning to end."""
     strangers: AbstractSet[str] = frozenset()
     """Names that the source introduces elsewhere."""
+    is_as_it_stands: bool = False
+    """Whether the text goes on behind a sentence that is left out."""
 
     def paragraph(
         self, paragraph: Paragraph, *, leads: bool = False, surroundings: Surroundings | None = None
@@ -116,6 +118,7 @@ class Mender:
             # A mere pointer left out before "For example:" is no gap.
             is_torn = (
                 at > 0
+                and not self.is_as_it_stands
                 and kept[-1:] != [at - 1]
                 and not (leading and kept and is_pointer_dropped)
                 and references.is_dependent(text, self.heading)
@@ -135,7 +138,7 @@ class Mender:
             if kept[-1:] == [at - 1] and away is _Reference.DANGLES and references.qualifies(text):
                 # Without its exception, the sentence before claims too much.
                 kept.pop()
-            if away is _Reference.DANGLES and not leads:
+            if away is _Reference.DANGLES and not (leads or self.is_as_it_stands):
                 break
         return _sentences(paragraph, kept, sentences) if kept else None
 

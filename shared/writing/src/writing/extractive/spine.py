@@ -39,6 +39,7 @@ OWN_WORDS: Final = 60
 MIN_OPENING_WORDS: Final = 8
 MIN_ENTRY_WORDS: Final = 4
 MIN_LEAD_WORDS: Final = 15
+MIN_LEAD: Final = 3
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
 MIN_NAMED: Final = 0.5
@@ -121,11 +122,7 @@ class SpineReader:
         section, children = self._introduced()
         introduction = self._connected(self._units.read(section, self._heading), self._heading, begins=True)
         introduction = _opening_first(introduction)
-        subsections = [
-            each
-            for each in children
-            if each not in entries_below(section) and not _SKIPPED.match(each.title.strip())
-        ]
+        subsections = self._below(children)
         if (named := _named_line(children)) is not None:
             term, explanation = named
             if introduction and references.is_pointer(introduction[0].first):
@@ -144,37 +141,43 @@ class SpineReader:
                 return spine
         if (later := self._later(introduction)) is not None:
             return self._begun(later, subsections)
-        return self._as_it_begins(section, subsections)
+        raise NoSpineError("has no paragraph that opens an article")
 
-    def _as_it_begins(self, section: Section, subsections: Sequence[Section]) -> Spine:
-        """Opens with the first paragraph of prose, which may not say what the subject is.
+    def read_as_it_stands(self) -> Spine:
+        """Returns the section from its first paragraph of prose, which may not say what the subject is.
 
         Raises:
             NoSpineError: there is none.
         """
-        units = self._units.read(section, self._heading)
+        section, children = self._introduced()
+        units = _opening_first(self._units.read(section, self._heading))
+        subsections = self._below(children)
         for at, unit in enumerate(units):
-            first = replace(unit, behind_drop=False)
-            if self._may_begin(first):
-                self._known |= frozenset(stems_of(first.text))
-                behind = self._connected(units[at + 1 :], self._heading, begins=False)
-                return self._begun([first, *behind], subsections)
+            if self._may_begin(unit):
+                return self._begun(units[at:], subsections)
         found = self._subsections(subsections, 0)
-        if found and any(map(self._may_begin, found[0][1][0].units[:1])):
+        if found and found[0][1][0].units:
             return self._spine(Part(None, ()), found, subsections)
         raise NoSpineError("has no paragraph that opens an article")
+
+    def _below(self, children: Sequence[Section]) -> list[Section]:
+        """Returns the sections that are shown under headings of their own."""
+        listed = entries_below(self._section)
+        return [
+            each for each in children if each not in listed and not _SKIPPED.match(each.title.strip())
+        ]
 
     def _may_begin(self, unit: Unit) -> bool:
         """Whether a text can start with this unit, once readers know where it is from."""
         first = unit.first
+        is_lead = len(unit.blocks) > 1 and len(first.split()) >= MIN_LEAD
+        is_told = is_sentence(first) and not references.is_pointer(first)
         return (
-            len(first.split()) >= MIN_OPENING_WORDS
-            and (len(unit.blocks) > 1 or is_sentence(first))
+            (is_lead or (is_told and words_in(unit.blocks[0]) >= MIN_OPENING_WORDS))
             and not first.endswith("?")
             and not _NO_OPENING.match(first)
-            and not openings.begins_with_pronoun(first)
+            and not (openings.begins_with_pronoun(first) and references.is_dependent(first, self._heading))
             and not openings.is_step(first)
-            and not references.is_pointer(first)
         )
 
     def _begun(
@@ -312,6 +315,8 @@ class SpineReader:
 
     def _connected(self, units: Sequence[Unit], heading: AbstractSet[str], *, begins: bool) -> list[Unit]:
         """Returns the units that readers understand behind those before them."""
+        if self._units.is_as_it_stands:
+            return [*units]
         shown: list[Unit] = []
         is_previous_shown = False
         for at, unit in enumerate(units):

@@ -152,6 +152,8 @@ class UnitReader:
     """Whether the article shows the page or section from beginning to end."""
     strangers: AbstractSet[str] = frozenset()
     """Names that the source introduces elsewhere."""
+    is_as_it_stands: bool = False
+    """Whether the text goes on behind what is left out, so that more of it is shown."""
 
     def read(self, section: Section, heading: AbstractSet[str]) -> tuple[Unit, ...]:
         """Returns the units of the section's own blocks, up to the first hole.
@@ -169,7 +171,9 @@ class UnitReader:
                 for each in entries
             )
             blocks = (*blocks, Definitions(tuple(listed)))
-        mender = Mender(self.is_outdated, self.resolves, heading, self.is_whole, self.strangers)
+        mender = Mender(
+            self.is_outdated, self.resolves, heading, self.is_whole, self.strangers, self.is_as_it_stands
+        )
         return tuple(_BlockReader(blocks, mender).units())
 
 
@@ -187,7 +191,7 @@ class _BlockReader:
     def units(self) -> Iterator[Unit]:
         behind_drop = False
         while self._at < len(self._blocks):
-            unit = self._next()
+            unit = self._next() or (Unit((), behind_drop=True) if self._mender.is_as_it_stands else None)
             if unit is None:
                 return
             if unit.blocks:
@@ -257,16 +261,16 @@ class _BlockReader:
             behind = self._structure_at(self._at + 1)
             leads = behind is not None and self._leads(current.text, self._blocks[behind])
             structure = self._structure_shown(behind) if leads else None
+            # Readers miss a picture less than a list: the text goes on.
             if self._leads_to_figure(current):
-                # Readers miss a picture less than a list: the text goes on.
-                rest = self._without_lead(current)
-                self._at += 2
-                return Unit((*blocks, *([rest] if rest else [])), behind_drop=not rest)
+                return self._before_hole(blocks, self._without_lead(current), self._at + 2)
             if self._leads_to_gap(current) or (leads and structure is None):
-                return self._end_at_hole(blocks, self._without_lead(current))
+                return self._before_hole(blocks, self._without_lead(current), self._end_of_hole)
             shown = self._readable(current, leads=leads, continues=bool(blocks))
             if shown is None and (leads or blocks):
-                return self._end_at_hole(blocks, None)
+                return self._before_hole(
+                    blocks, self._without_lead(current) if leads else None, self._end_of_hole
+                )
             self._at += 1
             if shown is None:
                 return Unit((), behind_drop=not _is_scrap(current))
@@ -288,7 +292,7 @@ class _BlockReader:
         return at if at < len(self._blocks) and isinstance(self._blocks[at], Structure) else None
 
     def _leads(self, text: str, structure: Block) -> bool:
-        return isinstance(structure, Listing) or announces(text)
+        return isinstance(structure, Listing) or self._mender.is_as_it_stands or announces(text)
 
     def _structure_shown(self, place: int | None) -> tuple[Block, ...] | None:
         """Returns the structure at the place with the labels in front of it; None if it cannot be shown."""
@@ -310,11 +314,19 @@ class _BlockReader:
         kind = self._gap_behind()
         return kind not in {"", "figure"} and announces(paragraph.text)
 
-    def _end_at_hole(self, blocks: Sequence[Block], last: Paragraph | None) -> Unit | None:
-        """Skips the rest of the section; returns what stands before the hole."""
-        self._at = len(self._blocks)
+    @property
+    def _end_of_hole(self) -> int:
+        """The place from which to go on behind a paragraph whose list or listing is not shown."""
+        if not self._mender.is_as_it_stands:
+            return len(self._blocks)
+        behind = self._structure_at(self._at + 1)
+        return 1 + (self._at if behind is None else behind)
+
+    def _before_hole(self, blocks: Sequence[Block], last: Paragraph | None, end: int) -> Unit:
+        """Goes on at `end`; returns what stands before the hole."""
+        self._at = end
         shown = (*blocks, *([last] if last is not None else []))
-        return Unit(shown) if shown else None
+        return Unit(shown, behind_drop=last is None)
 
     def _without_lead(self, paragraph: Paragraph) -> Paragraph | None:
         """Returns a paragraph without its last sentence, which leads up to something that is not shown."""
