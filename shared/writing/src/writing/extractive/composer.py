@@ -215,7 +215,7 @@ class _SpineArticle:
             is_outdated=lambda sentence: is_outdated(sentence, source.published_on, self._today),
             resolves=lambda target: resolve(target) is not None or target in shown,
             is_whole=is_whole and has_neighbours,
-            strangers=self._strangers,
+            strangers=frozenset() if self._is_as_it_stands else self._strangers,
             is_as_it_stands=self._is_as_it_stands,
         )
         reader = SpineReader(source.section, source.titles_above, self._stems, source.about, units)

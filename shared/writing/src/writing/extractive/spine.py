@@ -150,11 +150,12 @@ class SpineReader:
             NoSpineError: there is none.
         """
         section, children = self._introduced()
-        units = _opening_first(self._units.read(section, self._heading))
+        units = self._units.read(section, self._heading)
         subsections = self._below(children)
         for at, unit in enumerate(units):
             if self._may_begin(unit):
-                return self._begun(units[at:], subsections)
+                ahead = [each for each in units[:at] if not each.first]
+                return self._begun([unit, *ahead, *units[at + 1 :]], subsections)
         found = self._subsections(subsections, 0)
         if found and found[0][1][0].units:
             return self._spine(Part(None, ()), found, subsections)

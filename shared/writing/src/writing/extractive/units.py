@@ -110,12 +110,16 @@ class Part:
 
 
 def shown_words(blocks: Sequence[Block]) -> int:
-    """Counts words; listings and tables add at most `LISTING_WORDS` together."""
+    """Counts words; listings and tables, but for sentences in their cells, add at most `LISTING_WORDS` together."""
     prose = data = 0
     for block in blocks:
         match block:
-            case Listing() | Table():
+            case Listing():
                 data += words_in(block)
+            case Table(rows):
+                told = sum(len(cell.split()) for row in rows for cell in row if is_sentence(cell))
+                prose += told
+                data += words_in(block) - told
             case ItemList(items):
                 prose += sum(shown_words(item.blocks) for item in items)
             case Definitions(entries):
@@ -238,8 +242,8 @@ class _BlockReader:
         if references.needs_listing(told) and not (self._beside_listing or _has_listing(note.blocks)):
             return Unit(())
         most = MAX_NOTE_WORDS if note.title.casefold() in _NOTES else MAX_SIDEBAR_WORDS
-        is_whole = len(shown) > 0 and shown == note.blocks and words_in(note) <= most
-        return Unit((note,) if is_whole else ())
+        is_told = self._mender.is_as_it_stands or shown == note.blocks
+        return Unit((replace(note, blocks=shown),) if shown and is_told and words_in(note) <= most else ())
 
     def _titled(self, row: Table) -> Unit | None:
         """A table of one row names what the text behind it is about."""
@@ -272,6 +276,9 @@ class _BlockReader:
                     blocks, self._without_lead(current) if leads else None, self._end_of_hole
                 )
             self._at += 1
+            if shown is None and not is_sentence(current.text):
+                # It leads up to what the page does not have.
+                shown = self._without_lead(current)
             if shown is None:
                 return Unit((), behind_drop=not _is_scrap(current))
             blocks.append(shown)
