@@ -155,7 +155,7 @@ class _SpineArticle:
         sources: Sequence[ArticleSource],
         language: str,
         today: date,
-        is_as_it_stands: bool,  # noqa: FBT001
+        is_as_it_stands: bool,
     ) -> None:
         assert source.section is not None
         self._keyword = keyword
@@ -303,11 +303,12 @@ class _SpineArticle:
         """Returns the other sources that readers can go to and whose own titles have a word of the keyword."""
         taken = {comparable(part.heading or self._title()) for _, part in parts}
         shown = {source.n for source, _ in parts}
+        by_address = {each.url: each for each in reversed(self._others) if each.url}
         return [
             each
             for each in self._others
             if each.n not in shown
-            and each.url
+            and by_address.get(each.url) is each
             and each.about >= MIN_ABOUT
             and comparable(_heading(each)) not in taken
             and telling_stems(_heading(each)) != tuple(self._stems)

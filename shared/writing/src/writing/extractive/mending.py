@@ -43,6 +43,7 @@ MAX_DEPTH: Final = 12
 _BEFORE: Final = 40
 """Characters before a link that tell whether its words are the title of a place."""
 
+_OF_ITSELF: Final = re.compile(r"(?:in )?(?:this|the following)\b", re.IGNORECASE)
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
 _ANNOUNCES: Final = re.compile(
     r"\b(?:following|follows?|below|for example|for instance|like this|such as|e\.g\.|these|here (?:is|are)|this way|as in|"
@@ -162,7 +163,8 @@ class Mender:
         if leading or any(self.resolves(each.target) for each in links):
             return None
         if references.is_pointer(told):
-            return _Reference.POINTS
+            speaks_of_itself = self.is_as_it_stands and _OF_ITSELF.match(sentence) is not None
+            return None if speaks_of_itself else _Reference.POINTS
         names_place = any(
             references.is_place_name(paragraph.text[max(begin, each.start - _BEFORE) : each.start], name)
             for each in links
