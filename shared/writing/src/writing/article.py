@@ -56,6 +56,8 @@ class ArticleSource:
     author: str | None = None
     quotable: bool = True
     """True if the article may print whole paragraphs of it."""
+    work: str | None = None
+    """The title of the book or documentation that it belongs to."""
     section: Section | None = None
     """The section, or page, about the keyword, with those below it; None if the source has passages alone."""
     about: float = 0.0
@@ -176,6 +178,8 @@ class Article:
     word_count: int
     key_points: tuple[str, ...]
     cited: tuple[int, ...]
+    section: str | None = None
+    """The title of the section that is all it quotes; None if that is a page, or if there are several sources."""
     label: str | None = None
     """A note for readers that says how the text was made."""
     draft: ModelDraftCounts | None = None

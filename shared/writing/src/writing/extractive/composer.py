@@ -200,6 +200,7 @@ class _SpineArticle:
             word_count=words,
             key_points=_key_points([part for _, part in parts]),
             cited=tuple(sorted(cited | self._seen_also(parts))),
+            section=tidy(self._section.title) if self._source.titles_above and len(cited) == 1 else None,
             label=EXTRACTIVE_LABEL,
         )
         self._check(article)

@@ -54,6 +54,8 @@ _NO_OPENING: Final = re.compile(
 _INTRODUCTIONS: Final = frozenset(
     "introduction overview description background general about summary basics purpose motivation rationale preface".split()  # noqa: SIM905
 )
+# "This section …" stands first.
+_ITS_OWN: Final = frozenset(stems_of("section chapter page document article guide text"))
 # Between the name of a manual's page and what it is.
 _JOINT: Final = re.compile(r"\s+(\\?--?|[–—])\s+")  # noqa: RUF001 - dashes
 MAX_NAME: Final = 80
@@ -154,12 +156,13 @@ class SpineReader:
         """Whether a text can start with this unit, once readers know where it is from."""
         first = unit.first
         is_lead = len(unit.blocks) > 1 and len(first.split()) >= MIN_LEAD
-        is_told = is_sentence(first) and not references.is_pointer(first)
+        is_told = is_sentence(first) and words_in(unit.blocks[0]) >= MIN_OPENING_WORDS
+        needs_before = references.is_dependent(first, self._heading | _ITS_OWN)
         return (
-            (is_lead or (is_told and words_in(unit.blocks[0]) >= MIN_OPENING_WORDS))
+            (is_lead or is_told)
             and not first.endswith("?")
             and not _NO_OPENING.match(first)
-            and not (openings.begins_with_pronoun(first) and references.is_dependent(first, self._heading))
+            and not (openings.begins_with_pronoun(first) and needs_before)
             and not openings.is_step(first)
         )
 
@@ -370,6 +373,8 @@ class SpineReader:
         if not found or found[0][0] not in subsections[:2]:
             return None
         section, (part, *parts) = found[0]
+        if section.level >= ENTRY_LEVEL:
+            return None
         first = part.units[0] if part.units else None
         if (
             first is None
@@ -393,23 +398,21 @@ class SpineReader:
         subsections: Sequence[Section],
     ) -> Spine:
         shown = [*found]
-        parts = [opening, *(part for _, parts in shown for part in parts)]
-        parts = without_promises([*_without_repetition(parts)])
-        parts = without_bare_end(ended(parts, MIN_SHOWN_WORDS), MIN_SHOWN_WORDS)
-        # A sub-section that opens the article stands without its heading.
-        opens = {
-            id(section) for section, own in shown if all(each.heading != _title(section) for each in own)
-        }
-        return Spine(tuple(parts), tuple(_left_out(subsections, opens, {part.heading for part in parts})))
+        parts = [*_without_repetition([opening, *(part for _, parts in shown for part in parts)])]
+        kept = without_bare_end(ended(without_promises(parts), MIN_SHOWN_WORDS), MIN_SHOWN_WORDS)
+        headings = {part.heading for part in kept}
+        lost = {part.heading for part in parts if part.units} - headings
+        whole = {id(section) for section, _ in shown if _title(section) not in lost}
+        return Spine(tuple(kept), tuple(_left_out(subsections, whole, headings)))
 
 
 def _left_out(
-    subsections: Sequence[Section], opens: AbstractSet[int], headings: set[str | None]
+    subsections: Sequence[Section], shown: AbstractSet[int], headings: set[str | None]
 ) -> Iterator[Section]:
     """Yields the sub-sections that are not shown, and those below shown ones."""
     for section in subsections:
-        is_shown = id(section) in opens or _title(section) in headings
         children = [each for each in section.children if each not in entries_below(section)]
+        is_shown = id(section) in shown or section.own_words < MIN_SUBSECTION_WORDS
         for each in children if is_shown else [section]:
             title = _title(each)
             is_named = title in headings or title.endswith("…") or comparable(title) in _INTRODUCTIONS
@@ -469,8 +472,9 @@ def _is_enough(section: Section, parts: Sequence[Part]) -> bool:
     """Whether a sub-section is worth its heading: not only the beginning of a text that ends at a hole."""
     words = sum(part.words for part in parts)
     blocks = [block for part in parts for block in part.blocks]
+    is_example = comparable(section.title) in {"example", "examples"}
     if all(isinstance(block, Listing | Table) for block in blocks):
-        return False
+        return is_example
     return words >= max(MIN_SUBSECTION_WORDS, min(OWN_WORDS, section.own_words // 2))
 
 
