@@ -56,14 +56,14 @@ class ArticleSource:
     author: str | None = None
     quotable: bool = True
     """True if the article may print whole paragraphs of it."""
-    work: str | None = None
-    """The title of the book or documentation that it belongs to."""
     section: Section | None = None
     """The section, or page, about the keyword, with those below it; None if the source has passages alone."""
     about: float = 0.0
     """How much the title of the section is the keyword (0..1), by `reading.ranking.aboutness`."""
     titles_above: tuple[str, ...] = ()
     """The titles above the section, the page's first; empty for a page."""
+    work: str | None = None
+    """The title of the book or documentation that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -338,7 +338,7 @@ class _BlockReader:
     def _without_lead(self, paragraph: Paragraph) -> Paragraph | None:
         """Returns a paragraph without its last sentence, which leads up to something that is not shown."""
         sentences = split(paragraph.text)
-        if len(sentences) <= 1:
+        if len(sentences) <= 1 or paragraph.flags:
             return None
         before = beginning_of(paragraph, len(sentences) - 1)
         return self._mender.paragraph(before, surroundings=self._surroundings())
