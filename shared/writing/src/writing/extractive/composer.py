@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import groupby, product
+from operator import itemgetter
 
 from slugify import slugify
 
@@ -83,14 +85,14 @@ def compose(
     refusals: list[str] = []
     best = max((each.about for each in ranked), default=0.0)
     tries = [each for each in ranked if each.about >= best - MAX_BEHIND][:MAX_TRIES]
-    # What stands alone of a source; where none has enough of it, a source as it stands.
-    for is_as_it_stands in (False, True):
-        refusals = []
-        for source in tries:
+    for _, alike in groupby(tries, key=lambda each: each.about):
+        # What stands alone of a source; where none has enough of it, a source as it stands.
+        for source, is_as_it_stands in sorted(product(alike, (False, True)), key=itemgetter(1)):
             try:
                 return _SpineArticle(keyword, stems, source, ranked, language, today, is_as_it_stands).write()
             except NoSpineError as error:
-                refusals.append(f"{_name(source)} {_too_short(source) or error}")
+                if is_as_it_stands:
+                    refusals.append(f"{_name(source)} {_too_short(source) or error}")
     if any(not each.quotable for each in sources):
         needed = sources_needed(quotable=False, min_sources=min_sources)
         return quote_sources(
