@@ -113,13 +113,16 @@ def quotation_note(sources: Collection["CitedSource"], label: str | None) -> Quo
     left = len(ordered) - len(named)
     facts = [f" and {left} more" if left else ""]
     for word, values in (
-        ("by", {source.author for source in ordered}),
-        ("licence", {source.licence for source in ordered}),
+        ("", {source.work for source in ordered if source.work != source.name}),
+        ("by ", {source.author for source in ordered}),
+        ("licence ", {source.licence for source in ordered}),
     ):
         if len(values) == 1 and (value := next(iter(values))):
-            facts.append(f", {word} {value}")
+            facts.append(f", {word}{value}")
+    section = ordered[0].section if len(ordered) == 1 else None
+    place = f" “{section}” in" if section else ""
     return QuotationNote(
-        "Quoted from" if seen and _EDITED in seen[0] else "Quoted word for word from",
+        f"Quoted {'from' if seen and _EDITED in seen[0] else 'word for word from'}{place}",
         tuple(named),
         f"{''.join(facts)}.{f' {seen[0]}' if seen else ''}",
     )
@@ -146,6 +149,10 @@ class CitedSource(_Document):
     author: Line | None = None
     quoted: bool = False
     """Whether the article was composed of its words alone."""
+    section: Line | None = None
+    """The title of the section that is all the article quotes of it."""
+    work: Line | None = None
+    """The title of the book or documentation that it belongs to."""
 
     @property
     def link(self) -> str | None:

@@ -95,6 +95,11 @@ LABEL = "How this was made: by a program. No person has reviewed it."
             "Quoted word for word from Steeping, by Ada B., licence CC BY 4.0. No person has reviewed it.",
         ),
         (
+            [QUOTED | {"section": "Cold water", "work": "Coffee Handbook"}],
+            "It was made. A person has edited it.",
+            "Quoted from “Cold water” in Steeping, Coffee Handbook, licence CC BY 4.0. A person has edited it.",
+        ),
+        (
             [QUOTED, QUOTED | {"n": 2, "title": "Ratios", "url": None}],
             "It was made. A person has edited it.",
             "Quoted from Steeping and Ratios, licence CC BY 4.0. A person has edited it.",

@@ -62,6 +62,8 @@ class ArticleSource:
     """How much the title of the section is the keyword (0..1), by `reading.ranking.aboutness`."""
     titles_above: tuple[str, ...] = ()
     """The titles above the section, the page's first; empty for a page."""
+    work: str | None = None
+    """The title of the book or documentation that it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,8 @@ class Article:
     word_count: int
     key_points: tuple[str, ...]
     cited: tuple[int, ...]
+    section: str | None = None
+    """The title of the section that is all it quotes; None if that is a page, or if there are several sources."""
     label: str | None = None
     """A note for readers that says how the text was made."""
     draft: ModelDraftCounts | None = None

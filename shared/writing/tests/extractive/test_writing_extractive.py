@@ -81,7 +81,7 @@ def rendered(markdown: str) -> Iterator[tuple[str, str]]:
     tokens = _PARSER.parse(markdown)
     for at, token in enumerate(tokens):
         if token.type == "inline":
-            if [child.type for child in token.children or []][1:2] == ["em_open"]:
+            if [child.type for child in token.children or []][:1] == ["em_open"]:
                 continue
             text = "".join(child.content for child in token.children or [])
             yield tokens[at - 1].type.removesuffix("_open"), text
@@ -168,7 +168,10 @@ def test_an_early_subsection_lends_its_first_paragraph() -> None:
             "“Kiln” (1.html) has only 14 words, and an article needs 120",
         ),
         (page(*[P("It is hot.")] * 50, children=()), "has no paragraph that opens an article"),
-        (page(P(KILN), Gap("table"), *[P(REST)] * 9, children=()), "has only 14 words that can be quoted"),
+        (
+            page(P(KILN), *[Paragraph(REST, flags=("prompt_injection",))] * 9, children=()),
+            "has only 14 words that can be quoted",
+        ),
     ],
 )
 def test_a_refusal_names_the_page_and_what_it_lacks(section: Section, says: str) -> None:
@@ -268,24 +271,57 @@ def test_short_subsections_take_in_what_stands_below_them() -> None:
     )
 
 
-def test_a_page_of_short_entries_opens_with_their_list() -> None:
+def test_a_page_of_entries_without_an_introduction_shows_each_under_its_name() -> None:
     entries = [Section(f"kiln_{name}", ENTRY_LEVEL, name, (Listing((f"kiln_{name}(load)",)), P(f"Lets a kiln {name} its load of ware for hours."), P(REST)))
                for name in ("heat", "hold", "cool")]  # fmt: skip
     article = digest(page(title="Kiln calls", children=entries), keyword="kiln calls")
     assert article.body_markdown.startswith(
-        "- **kiln_heat**: Lets a kiln heat its load of ware for hours. [1]\n- **kiln_hold**: Lets"
+        "## kiln_heat\n\nLets a kiln heat its load of ware for hours. [1]"
     )
-    assert headings(article)[0] == "kiln_heat"
+    assert headings(article) == ["kiln_heat", "kiln_hold", "kiln_cool"]
 
 
-def test_no_list_opens_where_the_first_sections_cannot() -> None:
-    torn = Section("Bricks", 2, "", (P("It is laid in two layers, as the last one cracks."),))
-    kinds = [
-        replace(each, blocks=(P(each.text.split(". ")[0] + "."), P(f"{each.title} are hot. {REST}")))
-        for each in KINDS
+AGAIN = "Another kiln burns wood, and the crew that feeds it works at night for days on end."
+
+
+@pytest.mark.parametrize(
+    ("blocks", "begins"),
+    [
+        # The section's own first paragraph, where no paragraph says what it is about.
+        ([P(AGAIN), P(REST)], AGAIN),
+        ([P("Is it hot?"), P("It is."), P(f"Then wait. {AGAIN}"), P(AGAIN), P(REST)], AGAIN),
+        ([P("This section is on kilns that burn wood, at night.")], "This section is on kilns"),
+        ([P("Kilns of wood:"), ItemList((ListItem((P(AGAIN),)), ListItem((P(REST),))))], "Kilns of wood:"),
+        # A list that is too long does not end it.
+        ([P(AGAIN), P("They burn:"), Gap("list"), P(REST)], AGAIN),
+        # Nothing says what it is.
+        ([P("It is hot there.")], "## Wood kilns"),
+    ],
+)
+def test_a_section_that_nothing_opens_is_shown_as_it_stands(blocks: list[Block], begins: str) -> None:
+    more = [replace(each, blocks=(P(f"They are hot. {each.text}"),)) for each in KINDS]
+    article = digest(page(*blocks, children=more))
+    assert article.body_markdown.startswith(begins)
+
+
+def test_what_is_not_shown_of_a_whole_section_is_named_at_its_end() -> None:
+    torn = Section("Bricks", 2, "", (P("They are laid in two layers, as the last one cracks. " * 4),))
+    smoke = "The smoke of a kiln that burns wood hangs over the village, from church to mill, until the next evening comes."
+    bare = Section("Smoke", 2, "", (P(smoke),))
+    body = digest(page(P(KILN), children=(torn, *KINDS, bare))).body_markdown
+    assert "two layers" not in body
+    assert "hangs over" not in body
+    assert body.endswith("*There is more in the source: “Bricks” and “Smoke”.* [1]\n")
+
+
+def test_an_address_is_listed_once() -> None:
+    others = [
+        source(page(P(KILN), title=f"Kiln {name}"), n, url="https://k.example/2", about=0.7)
+        for n, name in ((2, "shelves"), (3, "doors"))
     ]
-    with pytest.raises(InsufficientSourcesError, match="no paragraph that opens"):
-        digest(page(children=(torn, torn, torn, *kinds)))
+    body = digest(source(page(P(KILN), P(REST))), *others).body_markdown
+    assert "## See also\n\n- [Kiln shelves](https://k.example/2) [2]\n" in f"{body}\n"
+    assert "doors" not in body
 
 
 def test_parts_that_any_page_has_are_skipped() -> None:
@@ -577,27 +613,11 @@ def test_a_short_explanation_stays_in_front_of_a_warning() -> None:
 
 
 def test_an_opening_that_needs_what_went_before_moves_down() -> None:
-    needy = "Once the clay has been chosen, a more specific question must be answered. Again, there are kilns to consider."
-    article = digest(page(P(needy), P(KILN), P(GAS)))
+    article = digest(
+        page(P("The potter then needs to open the damper of the kiln with both hands."), P(KILN), P(GAS))
+    )
     assert article.body_markdown.startswith(KILN)
     assert article.meta_description.startswith(KILN)
-
-
-def test_the_names_of_parts_are_not_lost_where_none_is_the_whole() -> None:
-    parts = [
-        ("Raku", "Raku is a kiln that is opened hot."),
-        ("Anagama", "Anagama is a kiln that lies in a slope."),
-        ("Bottle", "Bottle is a kiln of brick in the shape of a bottle."),
-    ]
-    texts = (POWER, f"{WOOD} {GAS}", "")
-    kinds = [
-        Section(title, 2, title.lower(), (P(text), *([P(more)] if more else [])))
-        for (title, text), more in zip(parts, texts, strict=True)
-    ]
-    article = digest(page(children=kinds))
-    assert article.body_markdown.startswith(
-        "- **Raku**: Raku is a kiln that is opened hot. [1]\n- **Anagama**: "
-    )
 
 
 def test_a_line_of_a_change_log_is_no_subject() -> None:

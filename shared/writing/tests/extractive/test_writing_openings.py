@@ -3,8 +3,7 @@
 import pytest
 
 from documents.words import stems_of
-from writing.extractive.openings import is_gloss, is_weak, names_nothing, needs_before, speaks_of
-from writing.extractive.sentences import split
+from writing.extractive.openings import begins_with_pronoun, is_gloss, is_weak, needs_before, speaks_of
 
 
 @pytest.mark.parametrize(
@@ -13,28 +12,22 @@ from writing.extractive.sentences import split
         "In spite of the previously mentioned kilns, some potters fire in pits.",
         "A brief reminder: the damper is the lid of the chimney.",
         "Previous sections have assumed that the kiln is loaded.",
-        "Once the clay has been chosen, a glaze must be found.",
         "Pits having been judged too cold, pots will be fired in a chamber.",
-        "The pot is dry. Again, there are plenty of glazes to consider.",
         "The potter then needs to open the damper.",
         "The first (real) step consists in finding clay.",
         "By surrounding these shelves with bricks, the chamber keeps its heat.",
-        "In most cases, the cracking comes from damp clay.",
         "To take over its care, look into the chamber.",
-        "The default is gas, but wood burns too.",
         "See the manual of the maker for its temperatures.",
         "As an example, a pot is fired.",
         "Previously, all kilns were built of stone.",
         "First, open the damper.",
         "Assuming you have a chamber, close its door.",
         "The main differences are that gas is cheaper and that wood smells.",
-        "Glazes should be handled differently.",
-        "For each glaze, a short description is given.",
         "The following table lists the makers of kilns.",
     ],
 )
 def test_needs_something_before_it(text: str) -> None:
-    assert needs_before(split(text), frozenset(stems_of("Firing a kiln")))
+    assert needs_before(text, frozenset(stems_of("Firing a kiln")))
 
 
 @pytest.mark.parametrize(
@@ -47,7 +40,6 @@ def test_needs_something_before_it(text: str) -> None:
         "The following kilns burn gas.",
         "If the kiln is hot, this command opens the damper.",
         "To fire a kiln, you need a cone; this task takes a day.",
-        "In most cases, the kiln is fired at night.",
         "The damper lets in what air this machine can stand.",
         "Returns true if this cone has melted.",
         "The kiln is heated at night.",
@@ -55,7 +47,7 @@ def test_needs_something_before_it(text: str) -> None:
     ],
 )
 def test_stands_first(text: str) -> None:
-    assert not needs_before(split(text), frozenset(stems_of("Firing a kiln")))
+    assert not needs_before(text, frozenset(stems_of("Firing a kiln")))
 
 
 @pytest.mark.parametrize(
@@ -98,14 +90,14 @@ def test_another_sentence_is_better(text: str, expected: bool) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("You can specify zero or more makers.", True),
-        ("When lifting the door, potters wear gloves.", True),
-        ("You can build a kiln from bricks.", False),
-        ("Potters lift the door.", False),
+        ("It is hot.", True),
+        ("However, wood burns too.", True),
+        ("Itemised kilns are hot.", False),
+        ("Another kiln burns wood.", False),
     ],
 )
-def test_what_the_reader_does_needs_the_subject(text: str, expected: bool) -> None:
-    assert names_nothing(text, frozenset(stems_of("kiln"))) is expected
+def test_stands_for_something_before_it(text: str, expected: bool) -> None:
+    assert begins_with_pronoun(text) is expected
 
 
 def test_speaks_of_the_keyword_in_its_first_words() -> None:

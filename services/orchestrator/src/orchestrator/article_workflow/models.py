@@ -37,6 +37,10 @@ class SourceView(View):
     author: str | None = None
     quoted: bool = False
     """Whether the article was composed of its words alone; a person may have edited them since."""
+    section: str | None = None
+    """The title of the section that is all the article quotes of it."""
+    work: str | None = None
+    """The title of the book or documentation that it belongs to."""
 
 
 class MeasureView(View):

@@ -50,6 +50,7 @@ class _Source(BaseModel):
     published_on: date | None = None
     author: str | None = None
     quotable: bool = True
+    work: str | None = None
     passages: tuple[_Passage, ...]
     # An older research service sends none of these.
     section: Annotated[Section | None, PlainValidator(_decode_section)] = None
@@ -136,6 +137,7 @@ def _source(source: _Source) -> ArticleSource:
         published_on=source.published_on,
         author=source.author,
         quotable=source.quotable,
+        work=source.work and source.work[:MAX_LINE],
         passages=tuple(
             SourcePassage(
                 heading=None if passage.heading is None else passage.heading[:MAX_LINE],

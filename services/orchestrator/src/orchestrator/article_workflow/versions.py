@@ -31,7 +31,7 @@ class VersionText(ArticleText):
     """The content of one version. Another article may already have the address in `slug`."""
 
     sources: tuple[Mapping[str, Any], ...]
-    """Each {n, title, url, path, licence, published_on, author, quoted}; the passages stay in the research service."""
+    """Each {n, title, section, work, url, path, licence, published_on, author, quoted}; the passages stay in the research service."""
     measures: tuple[Measure, ...]
     """Empty for an article that is older than the measures."""
     evidence: ArticleEvidence | None = None
@@ -79,6 +79,8 @@ def _as_json(article: Article, sources: Sequence[ArticleSource]) -> tuple[dict[s
         {
             "n": each.n,
             "title": each.title,
+            "section": article.section,
+            "work": each.work,
             "url": each.url,
             "path": each.path,
             "licence": each.licence,

@@ -9,6 +9,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import groupby, product
+from operator import itemgetter
 
 from slugify import slugify
 
@@ -82,11 +84,15 @@ def compose(
     ranked = _numbered_by_document(ranked)
     refusals: list[str] = []
     best = max((each.about for each in ranked), default=0.0)
-    for source in [each for each in ranked if each.about >= best - MAX_BEHIND][:MAX_TRIES]:
-        try:
-            return _SpineArticle(keyword, stems, source, ranked, language, today).write()
-        except NoSpineError as error:
-            refusals.append(f"{_name(source)} {_too_short(source) or error}")
+    tries = [each for each in ranked if each.about >= best - MAX_BEHIND][:MAX_TRIES]
+    for _, alike in groupby(tries, key=lambda each: each.about):
+        # What stands alone of a source; where none has enough of it, a source as it stands.
+        for source, is_as_it_stands in sorted(product(alike, (False, True)), key=itemgetter(1)):
+            try:
+                return _SpineArticle(keyword, stems, source, ranked, language, today, is_as_it_stands).write()
+            except NoSpineError as error:
+                if is_as_it_stands:
+                    refusals.append(f"{_name(source)} {_too_short(source) or error}")
     if any(not each.quotable for each in sources):
         needed = sources_needed(quotable=False, min_sources=min_sources)
         return quote_sources(
@@ -151,6 +157,7 @@ class _SpineArticle:
         sources: Sequence[ArticleSource],
         language: str,
         today: date,
+        is_as_it_stands: bool,
     ) -> None:
         assert source.section is not None
         self._keyword = keyword
@@ -160,6 +167,7 @@ class _SpineArticle:
         self._others = [each for each in sources if each is not source]
         self._language = language
         self._today = today
+        self._is_as_it_stands = is_as_it_stands
         self._is_entry = self._section.level >= ENTRY_LEVEL
         self._strangers = _strangers(keyword, sources)
 
@@ -194,6 +202,7 @@ class _SpineArticle:
             word_count=words,
             key_points=_key_points([part for _, part in parts]),
             cited=tuple(sorted(cited | self._seen_also(parts))),
+            section=tidy(self._section.title) if self._source.titles_above and len(cited) == 1 else None,
             label=EXTRACTIVE_LABEL,
         )
         self._check(article)
@@ -209,9 +218,11 @@ class _SpineArticle:
             is_outdated=lambda sentence: is_outdated(sentence, source.published_on, self._today),
             resolves=lambda target: resolve(target) is not None or target in shown,
             is_whole=is_whole and has_neighbours,
-            strangers=self._strangers,
+            strangers=frozenset() if self._is_as_it_stands else self._strangers,
+            is_as_it_stands=self._is_as_it_stands,
         )
-        return SpineReader(source.section, source.titles_above, self._stems, source.about, units).read()
+        reader = SpineReader(source.section, source.titles_above, self._stems, source.about, units)
+        return reader.read_as_it_stands() if self._is_as_it_stands else reader.read()
 
     def _missing_step(self, spine: Spine) -> str | None:
         """Returns the title of a section that is left out and does what the keyword says, or is a step of it."""
@@ -295,11 +306,12 @@ class _SpineArticle:
         """Returns the other sources that readers can go to and whose own titles have a word of the keyword."""
         taken = {comparable(part.heading or self._title()) for _, part in parts}
         shown = {source.n for source, _ in parts}
+        by_address = {each.url: each for each in reversed(self._others) if each.url}
         return [
             each
             for each in self._others
             if each.n not in shown
-            and each.url
+            and by_address.get(each.url) is each
             and each.about >= MIN_ABOUT
             and comparable(_heading(each)) not in taken
             and telling_stems(_heading(each)) != tuple(self._stems)

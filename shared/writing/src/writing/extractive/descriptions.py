@@ -154,7 +154,7 @@ def _sentences(blocks: Iterable[Block]) -> Iterator[str]:
 
 def _is_poor(text: str) -> bool:
     """Whether a description needs what is not there, or breaks off before it says something."""
-    if openings.is_weak(text) or openings.needs_before(split(text)[:1], frozenset()):
+    if openings.is_weak(text) or openings.needs_before(next(iter(split(text)), ""), frozenset()):
         return True
     if text.endswith(_ENDS):
         return False

@@ -9,7 +9,7 @@ from documents.blocks import Block, Listing, Note, Paragraph, Table
 from writing.extractive import references
 from writing.extractive.mending import beginning_of, is_sentence
 from writing.extractive.sentences import split
-from writing.extractive.units import Part, Unit
+from writing.extractive.units import TOP_LEVEL, Part, Unit
 
 _WARNINGS: Final = frozenset(("warning", "caution", "important", "attention", "danger"))
 _OPENS_NEXT: Final = re.compile(
@@ -109,6 +109,15 @@ def ended(parts: Sequence[Part], least: int) -> list[Part]:
             break
         kept = shorter
     return kept
+
+
+def without_bare_end(parts: Sequence[Part], least: int) -> list[Part]:
+    """Returns the parts without a last one that is a single short sentence, if there are enough words without it."""
+    *before, last = parts
+    sentences = split(last.units[0].text) if len(last.units) == 1 and len(last.blocks) == 1 else ()
+    is_bare = len(sentences) == 1 and last.words < MIN_LAST_WORDS and last.level == TOP_LEVEL
+    has_enough = sum(part.words for part in before) >= least and bool(before) and bool(before[-1].units)
+    return before if is_bare and has_enough and last.heading else [*parts]
 
 
 def _ended(units: Sequence[Unit], *, has_more: bool, is_last: bool) -> list[Unit]:

@@ -43,6 +43,7 @@ MAX_DEPTH: Final = 12
 _BEFORE: Final = 40
 """Characters before a link that tell whether its words are the title of a place."""
 
+_OF_ITSELF: Final = re.compile(r"(?:in )?(?:this|the following)\b", re.IGNORECASE)
 _ENDS: Final = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - typographic quotes close sentences
 _ANNOUNCES: Final = re.compile(
     r"\b(?:following|follows?|below|for example|for instance|like this|such as|e\.g\.|these|here (?:is|are)|this way|as in|"
@@ -90,6 +91,8 @@ class Mender:
     """Whether the page or section around it is shown from beginning to end."""
     strangers: AbstractSet[str] = frozenset()
     """Names that the source introduces elsewhere."""
+    is_as_it_stands: bool = False
+    """Whether the text goes on behind a sentence that is left out."""
 
     def paragraph(
         self, paragraph: Paragraph, *, leads: bool = False, surroundings: Surroundings | None = None
@@ -116,6 +119,7 @@ class Mender:
             # A mere pointer left out before "For example:" is no gap.
             is_torn = (
                 at > 0
+                and not self.is_as_it_stands
                 and kept[-1:] != [at - 1]
                 and not (leading and kept and is_pointer_dropped)
                 and references.is_dependent(text, self.heading)
@@ -135,7 +139,7 @@ class Mender:
             if kept[-1:] == [at - 1] and away is _Reference.DANGLES and references.qualifies(text):
                 # Without its exception, the sentence before claims too much.
                 kept.pop()
-            if away is _Reference.DANGLES and not leads:
+            if away is _Reference.DANGLES and not (leads or self.is_as_it_stands):
                 break
         return _sentences(paragraph, kept, sentences) if kept else None
 
@@ -159,7 +163,8 @@ class Mender:
         if leading or any(self.resolves(each.target) for each in links):
             return None
         if references.is_pointer(told):
-            return _Reference.POINTS
+            speaks_of_itself = self.is_as_it_stands and _OF_ITSELF.match(sentence) is not None
+            return None if speaks_of_itself else _Reference.POINTS
         names_place = any(
             references.is_place_name(paragraph.text[max(begin, each.start - _BEFORE) : each.start], name)
             for each in links

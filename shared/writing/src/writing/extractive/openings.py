@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Final
 
-from documents.words import COMMON_STEMS, stem, stems_of, words_of
+from documents.words import stem, stems_of, words_of
 from writing.extractive import references
 
 _REMEMBERED: Final = 2048
@@ -24,12 +24,10 @@ _TOLD: Final = (
 _GOES_ON: Final = re.compile(
     rf"\b(?:previously|already|earlier|before|so far|just)[ -]{_TOLD}\b|\b(?:reminder|as a reminder|so far)\b"
     r"|\b(?:previous|preceding|earlier|next|last) (?:sub-?)?(?:sections?|chapters?|pages?|paragraphs?|examples?|steps?)\b"
-    r"|^(?:\w+ ){1,4}(?:then|again|instead|therefore)\b|^the default (?:is|was)\b|^(?:previously|formerly)\b|^(?:chapter|section|appendix) [\dA-Z]"
+    r"|^(?:\w+ ){1,4}(?:then|again|instead|therefore)\b|^(?:previously|formerly)\b|^(?:chapter|section|appendix) [\dA-Z]"
     r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
     r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|to|\w+ing)\b"
-    r"|\b(?:used|given|set|made|said|stated) above\b|^(?:this|that) (?:is|was) (?:because|why|how|due)\b"
-    r"|^(?:this|these) (?:\w+ ){1,2}(?:was|were)\b|^these (?:instructions|steps|notes)\b|^(?:optionally|first let)\b"
-    r"|^(?:if|when|while|once|after|before|because|although)\b[^,]{0,60}\b(?:this|that|these|those|it),"
+    r"|^(?:this|these) (?:\w+ ){1,2}(?:was|were)\b|^these (?:instructions|steps|notes)\b"
     r"|^[^,.;:]{3,150} having been \w[^,.;:]{0,100},"
     r"|^the (?:first|second|third|next|last|final)(?: \([^()]{1,20}\))?(?: \w+)? (?:step|thing|task|part)s?\b(?! (?:of|to|in|for|towards?)\b)",
     re.IGNORECASE,
@@ -38,16 +36,12 @@ _FOLLOWING: Final = re.compile(
     r"the following\b(?! (?:\w+ )?\w+ (?:lists?|shows?|describes?|gives?|summari[sz]es?|contains?|illustrates?|explains?)\b)",
     re.IGNORECASE,
 )
-# What needs to be told of what: "The main differences are …", "… should be handled differently.".
-_OF_WHAT: Final = re.compile(
-    r"\b(?:differently|similarly|likewise|the same way|the other way round)(?=[.;:,]|$)"
-)
 _BARE_SUBJECT: Final = re.compile(
     r"The ((?:[a-z][\w-]* ){1,3}?)(?:is|are|was|were|has|have|can|may|must|will|should|would)\b"
 )
-_OF_ITS_TEXT: Final = re.compile(
-    r"\b(?:an?|the) (?:short|brief|detailed|full|quick|rough|small)? ?(?:description|summary|overview|list|explanation|introduction|example)\b"
-    r"[^.;]{0,60}\b(?:is|are) (?:given|provided|shown|presented|listed|included)\b",
+_PRONOUN: Final = re.compile(
+    r"(?:its?|this|that|these|those|they|them|their|he|she|his|her|both|such|here|however|but|and|or|so|then|also|therefore|thus|hence|"
+    r"otherwise|instead|furthermore|moreover|finally|secondly|next|similarly|likewise)\b",
     re.IGNORECASE,
 )
 # A step of something, a condition without its matter.
@@ -62,19 +56,6 @@ _BEFORE_SUBJECT: Final = re.compile(
     r"(?:if|when|whenever|while|once|after|before|since|as|because|although|for|to|by|with|without|from|unless|only|in order)\b",
     re.IGNORECASE,
 )
-_YOURS: Final = re.compile(
-    r"(?:you|we) (?:can|may|could|should|must|need|will|have|want|might|would)\b|(?:when|while|by|for each|for every|before|after)\b",
-    re.IGNORECASE,
-)
-_AGAIN: Final = re.compile(r"again\b", re.IGNORECASE)
-# "Once the family has been selected, …": the rest needs to know which family.
-_AFTER: Final = re.compile(
-    r"(?:once|after|now that|having) (?:the|these|those)\s+([^,.;:]{1,80})", re.IGNORECASE
-)
-_IN_FRONT: Final = re.compile(
-    r"((?:in|at|for|by|from|on|under|during) [^,.;:]{3,80}), the ([a-z]\w* \w+)", re.IGNORECASE
-)
-_SUPERLATIVE: Final = re.compile(r"(?:\w+est|most|only|main|whole|same|usual|first)\b")
 # "By surrounding this list with …": a noun that nothing has named.
 _POINTS_AT: Final = re.compile(r"\b(?:this|these|those)\s+([a-z][\w-]*)")
 _ITSELF: Final = frozenset(stems_of("command option function setting parameter variable program tool module"))
@@ -112,27 +93,17 @@ _BARE: Final = re.compile(
 )
 
 
-def needs_before(sentences: Sequence[str], known: AbstractSet[str]) -> bool:
-    """Whether a text with these sentences cannot stand first. `known` are the stems of the headings above it."""
-    if not sentences:
-        return False
-    first = sentences[0][:_READ]
+def needs_before(sentence: str, known: AbstractSet[str]) -> bool:
+    """Whether a sentence cannot stand first. `known` are the stems of the headings above it."""
+    first = sentence[:_READ]
     return (
-        _goes_on(first)
+        _GOES_ON.search(first) is not None
         or is_step(first)
         or _CONDITION.match(first) is not None
-        or _OF_WHAT.search(first) is not None
-        or _OF_ITS_TEXT.search(first) is not None
-        or any(_AGAIN.match(each) for each in sentences[1:2])
         or (references.is_pointer(first) and not _FOLLOWING.match(first))
         or references.is_positional(first, has_above=False, has_below=True)
         or (_has_unknown(first, known) and not is_gloss(first))
     )
-
-
-@lru_cache(_REMEMBERED)
-def _goes_on(sentence: str) -> bool:
-    return _GOES_ON.search(sentence) is not None
 
 
 def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
@@ -140,14 +111,6 @@ def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
     bare = _BARE_SUBJECT.match(first)
     if bare is not None and references.has_unknown_subject(f"The {bare[1]}", known):
         return True
-    after = _AFTER.match(first)
-    if after is not None and known.isdisjoint(_nouns(after[1])):
-        return True
-    front = _IN_FRONT.match(first)
-    if front is not None and not _SUPERLATIVE.match(front[2]):
-        named = known | {*stems_of(front[1])}
-        if references.has_unknown_subject(f"The {front[2]}", named):
-            return True
     pointing = _POINTS_AT.search(first)
     if pointing is None or pointing.start() == 0:
         return False
@@ -159,6 +122,11 @@ def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
     }
 
 
+def begins_with_pronoun(sentence: str) -> bool:
+    """Whether a sentence begins with what stands for something, or joins it to a sentence before it."""
+    return _PRONOUN.match(sentence) is not None
+
+
 def is_step(sentence: str) -> bool:
     """Whether a sentence is the first step of something."""
     return _FIRST_STEP.match(sentence) is not None
@@ -167,15 +135,6 @@ def is_step(sentence: str) -> bool:
 def begins_with_condition(sentence: str) -> bool:
     """Whether a sentence starts with when, for what or why something is so, and not with its subject."""
     return _BEFORE_SUBJECT.match(sentence) is not None
-
-
-def names_nothing(sentence: str, subject: AbstractSet[str]) -> bool:
-    """Whether a sentence starts with what "you" do, or when, and has none of the stems of the subject."""
-    return _YOURS.match(sentence) is not None and subject.isdisjoint(stems_of(sentence[:_READ]))
-
-
-def _nouns(phrase: str) -> frozenset[str]:
-    return frozenset(map(stem, words_of(phrase)[:4])) - COMMON_STEMS
 
 
 @lru_cache(_REMEMBERED)

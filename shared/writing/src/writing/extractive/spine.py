@@ -6,14 +6,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from documents.blocks import DefinitionEntry, Definitions, Listing, Note, Paragraph, Table, words_in
+from documents.blocks import Definitions, Listing, Note, Paragraph, Table, words_in
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import is_definition, stems_of, telling_stems
 from writing.extractive import openings, references
-from writing.extractive.endings import cut_units, ended, has_promise, without_promises
-from writing.extractive.mending import announces, beginning_of, is_sentence
-from writing.extractive.sentences import split
+from writing.extractive.endings import cut_units, ended, has_promise, without_bare_end, without_promises
+from writing.extractive.mending import is_sentence
 from writing.extractive.titles import comparable, declaration, declared_name, heading_of, tidy
 from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below, paragraphs_of
 from writing.quality.likeness import runs
@@ -22,8 +21,6 @@ WHOLE_WORDS: Final = 1_500
 """A page or section with no more words is shown from beginning to end."""
 INTRODUCTION_WORDS: Final = 600
 """The longest introduction in front of sub-sections."""
-CONTENTS_WORDS: Final = 185
-"""The longest part behind a table of contents."""
 MAX_WORDS: Final = 950
 """The length of an article from a page or section that is too long to be shown whole."""
 ENOUGH_WORDS: Final = 300
@@ -39,14 +36,11 @@ OWN_WORDS: Final = 60
 MIN_OPENING_WORDS: Final = 8
 MIN_ENTRY_WORDS: Final = 4
 MIN_LEAD_WORDS: Final = 15
+MIN_LEAD: Final = 3
 SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
 MIN_NAMED: Final = 0.5
 """The share of the keyword that a later paragraph has in its first sentence, to open where the first one cannot."""
-MIN_CONTENTS: Final = 2
-MAX_LISTED_ENTRIES: Final = 20
-"""Sub-sections that make a table of contents."""
-MAX_CONTENTS_WORDS: Final = 40
 REPEATED_RUN: Final = 5
 LEAST_REPEATED: Final = 20
 """Shorter units are not compared: terse sentences are alike."""
@@ -60,6 +54,8 @@ _NO_OPENING: Final = re.compile(
 _INTRODUCTIONS: Final = frozenset(
     "introduction overview description background general about summary basics purpose motivation rationale preface".split()  # noqa: SIM905
 )
+# "This section …" stands first.
+_ITS_OWN: Final = frozenset(stems_of("section chapter page document article guide text"))
 # Between the name of a manual's page and what it is.
 _JOINT: Final = re.compile(r"\s+(\\?--?|[–—])\s+")  # noqa: RUF001 - dashes
 MAX_NAME: Final = 80
@@ -109,8 +105,6 @@ class SpineReader:
         )
         self._above = self._heading | {*keyword}
         self._known = set(self._above)
-        self._subject = frozenset((*keyword, *telling_stems(section.title)))
-        self._readable: frozenset[int] = frozenset()
 
     def read(self) -> Spine:
         """Returns the parts of the article.
@@ -121,43 +115,68 @@ class SpineReader:
         section, children = self._introduced()
         introduction = self._connected(self._units.read(section, self._heading), self._heading, begins=True)
         introduction = _opening_first(introduction)
-        subsections = [
-            each
-            for each in children
-            if each not in entries_below(section) and not _SKIPPED.match(each.title.strip())
-        ]
+        subsections = self._below(children)
         if (named := _named_line(children)) is not None:
             term, explanation = named
             if introduction and references.is_pointer(introduction[0].first):
                 del introduction[0]
             return self._begun([explanation, *introduction], subsections, term=term)
-        if introduction and openings.is_step(introduction[0].first):
-            raise NoSpineError("begins with a step, and does not say of what")
         if (found := self._beginning(introduction)) is not None:
             return self._begun(found, subsections)
-        is_reference = all(section.level >= ENTRY_LEVEL for section in subsections)
-        ladder = [self._lifted, self._unheaded]
-        if is_reference or self._is_about_a_part(subsections):
-            ladder = [self._lifted, self._contents, self._unheaded]
-        for rung in ladder:
-            if (spine := rung(subsections)) is not None:
-                return spine
+        if (spine := self._unheaded(subsections)) is not None:
+            return spine
         if (later := self._later(introduction)) is not None:
             return self._begun(later, subsections)
         raise NoSpineError("has no paragraph that opens an article")
+
+    def read_as_it_stands(self) -> Spine:
+        """Returns the section from its first paragraph of prose, which may not say what the subject is.
+
+        Raises:
+            NoSpineError: there is none.
+        """
+        section, children = self._introduced()
+        units = self._units.read(section, self._heading)
+        subsections = self._below(children)
+        for at, unit in enumerate(units):
+            if self._may_begin(unit):
+                ahead = [each for each in units[:at] if not each.first]
+                return self._begun([unit, *ahead, *units[at + 1 :]], subsections)
+        found = self._subsections(subsections, 0)
+        if found and found[0][1][0].units:
+            return self._spine(Part(None, ()), found, subsections)
+        raise NoSpineError("has no paragraph that opens an article")
+
+    def _below(self, children: Sequence[Section]) -> list[Section]:
+        """Returns the sections that are shown under headings of their own."""
+        listed = entries_below(self._section)
+        return [each for each in children if each not in listed and not _SKIPPED.match(each.title.strip())]
+
+    def _may_begin(self, unit: Unit) -> bool:
+        """Whether a text can start with this unit, once readers know where it is from."""
+        first = unit.first
+        is_lead = len(unit.blocks) > 1 and len(first.split()) >= MIN_LEAD
+        is_told = is_sentence(first) and words_in(unit.blocks[0]) >= MIN_OPENING_WORDS
+        needs_before = references.is_dependent(first, self._heading | _ITS_OWN)
+        return (
+            (is_lead or is_told)
+            and not first.endswith("?")
+            and not _NO_OPENING.match(first)
+            and not (openings.begins_with_pronoun(first) and needs_before)
+            and not openings.is_step(first)
+        )
 
     def _begun(
         self,
         introduction: Sequence[Unit],
         subsections: Sequence[Section],
         *,
-        source: Section | None = None,
         term: str = "",
     ) -> Spine:
-        """Returns the article with this introduction; `source` is the sub-section that it is from, if it is not the whole's."""
+        """Returns the article with this introduction."""
         parts = self._subsections(subsections, sum(unit.words for unit in introduction))
         longest = INTRODUCTION_WORDS if parts else WHOLE_WORDS
-        opening = self._opening(cut_units(introduction, longest), source, term=term)
+        opening = self._opening(cut_units(introduction, longest), term=term)
         return self._spine(opening, parts, subsections)
 
     def _opening(self, units: tuple[Unit, ...], source: Section | None = None, *, term: str = "") -> Part:
@@ -200,18 +219,6 @@ class SpineReader:
     def _is_weak(self, unit: Unit) -> bool:
         """Whether the article may start with this unit, but a paragraph that speaks of the keyword is better."""
         return openings.is_weak(unit.first) or self._share(unit.text) == 0
-
-    def _is_about_a_part(self, subsections: Sequence[Section]) -> bool:
-        """Whether the first sub-section says what its own title is, which is another subject than the whole's."""
-        first = next(
-            (each for section in subsections[:1] for each in section.blocks if isinstance(each, Paragraph)),
-            None,
-        )
-        if first is None or comparable(subsections[0].title) in _INTRODUCTIONS:
-            return False
-        title = telling_stems(subsections[0].title)
-        is_other = frozenset(title).isdisjoint({*self._keyword, *telling_stems(self._section.title)})
-        return is_other and is_definition(title, first.text)
 
     def _later(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
         """Returns the introduction from the first paragraph that opens, where neither its own first one nor a sub-section does."""
@@ -262,8 +269,7 @@ class SpineReader:
         is_silent = self._about < SURELY_ABOUT and self._share(unit.text) == 0
         if is_silent or references.is_dependent(first, self._heading):
             return False
-        needs_before = isinstance(block, Paragraph) and openings.needs_before(split(block.text), self._above)
-        if needs_before or openings.names_nothing(unit.text, self._subject):
+        if isinstance(block, Paragraph) and openings.needs_before(first, self._above):
             return False
         if isinstance(block, Definitions):
             return unit.words >= MIN_SHARE and _is_reference(block)
@@ -281,6 +287,8 @@ class SpineReader:
 
     def _connected(self, units: Sequence[Unit], heading: AbstractSet[str], *, begins: bool) -> list[Unit]:
         """Returns the units that readers understand behind those before them."""
+        if self._units.is_as_it_stands:
+            return [*units]
         shown: list[Unit] = []
         is_previous_shown = False
         for at, unit in enumerate(units):
@@ -316,7 +324,6 @@ class SpineReader:
         """Returns the parts of all sub-sections, if they fit; else of the first ones, some without the sections below them."""
         read = ((section, self._parts_of(section)) for section in sections[:MAX_READ])
         readable = [(section, parts) for section, parts in read if parts and _is_enough(section, parts)]
-        self._readable = frozenset(id(section) for section, _ in readable)
         by_title = {comparable(section.title): (section, parts) for section, parts in reversed(readable)}
         distinct = [*reversed(by_title.values())]
         if words_before + sum(_words(parts) for _, parts in distinct) <= WHOLE_WORDS:
@@ -354,55 +361,11 @@ class SpineReader:
             if child not in entries_below(section) and not _SKIPPED.match(child.title.strip())
             for part in self._parts_of(child, heading, level + 1)
         ]
-        title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
-        return [Part(title, tuple(units), level), *below] if below or units else []
+        return [Part(_title(section), tuple(units), level), *below] if below or units else []
 
     def _names(self, section: Section, unit: Unit) -> bool:
         own = frozenset(telling_stems(section.title)) - self._heading
         return not own.isdisjoint(stems_of(unit.text))
-
-    def _contents(self, subsections: Sequence[Section]) -> Spine | None:
-        """Opens with the first paragraph of each entry or kind, and continues with what stands behind those."""
-        entries: list[DefinitionEntry] = []
-        behind: list[tuple[Section, list[Part]]] = []
-        for section in subsections[:MAX_LISTED_ENTRIES]:
-            heading = self._heading | frozenset(stems_of(section.title))
-            units = _opening_first(self._connected(self._units.read(section, heading), heading, begins=True))
-            if not units or units[0].behind_drop or not isinstance(units[0].blocks[0], Paragraph):
-                continue
-            first = units[0].blocks[0]
-            is_whole = len(units[0].blocks) == 1 and len(first.text.split()) <= MAX_CONTENTS_WORDS
-            told = first if is_whole else beginning_of(first, 2 if units[0].first.endswith("?") else 1)
-            size = len(told.text.split())
-            is_short = _least_words(section) <= size <= MAX_CONTENTS_WORDS
-            if not is_short or not told.text.endswith((".", "!")) or announces(told.text):
-                continue
-            title = heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
-            entries.append(DefinitionEntry((title,), (told,)))
-            rest = units[1:] if is_whole else []
-            if (
-                rest
-                and self._stands_alone(rest[0], heading, is_first=True)
-                and not references.adds(rest[0].first)
-            ):
-                part = Part(title, cut_units(rest, CONTENTS_WORDS))
-                if part.words >= OWN_WORDS:
-                    behind.append((section, [part]))
-        if len(entries) < MIN_CONTENTS:
-            return None
-        return self._spine(Part(None, (Unit((Definitions(tuple(entries)),)),)), behind, subsections)
-
-    def _lifted(self, subsections: Sequence[Section]) -> Spine | None:
-        """Opens with the first paragraph of an early sub-section, if that says what the keyword is."""
-        for section in subsections[:LIFTED_FROM]:
-            heading = self._heading | frozenset(stems_of(section.title))
-            units = self._connected(self._units.read(section, heading), heading, begins=True)
-            if units and self._opens(units[0]) and is_definition(self._keyword, units[0].first):
-                rest = replace(section, blocks=section.blocks[len(units[0].blocks) :])
-                others = [rest if each is section else each for each in subsections]
-                opening = self._opening((units[0],), section)
-                return self._spine(opening, self._subsections(others, opening.words), others)
-        return None
 
     def _unheaded(self, subsections: Sequence[Section]) -> Spine | None:
         """Starts with the first sub-section without its heading, as a page without introduction does."""
@@ -410,6 +373,8 @@ class SpineReader:
         if not found or found[0][0] not in subsections[:2]:
             return None
         section, (part, *parts) = found[0]
+        if section.level >= ENTRY_LEVEL:
+            return None
         first = part.units[0] if part.units else None
         if (
             first is None
@@ -433,34 +398,31 @@ class SpineReader:
         subsections: Sequence[Section],
     ) -> Spine:
         shown = [*found]
-        parts = [opening, *(part for _, parts in shown for part in parts)]
-        parts = without_promises([*_without_repetition(parts)])
-        parts = ended(parts, MIN_SHOWN_WORDS)
-        return Spine(tuple(parts), tuple(self._left_out(subsections, {id(each) for each, _ in shown}, parts)))
+        parts = [*_without_repetition([opening, *(part for _, parts in shown for part in parts)])]
+        kept = without_bare_end(ended(without_promises(parts), MIN_SHOWN_WORDS), MIN_SHOWN_WORDS)
+        headings = {part.heading for part in kept}
+        lost = {part.heading for part in parts if part.units} - headings
+        whole = {id(section) for section, _ in shown if _title(section) not in lost}
+        return Spine(tuple(kept), tuple(_left_out(subsections, whole, headings)))
 
-    def _left_out(
-        self, subsections: Sequence[Section], shown: AbstractSet[int], parts: Sequence[Part]
-    ) -> Iterator[Section]:
-        """Yields the sub-sections that there was no room for, and those below shown ones."""
-        headings = {part.heading for part in parts}
-        contents = parts[0].blocks[0] if parts and parts[0].blocks else None
-        if isinstance(contents, Definitions):
-            headings |= {term for entry in contents.entries for term in entry.terms}
-        for section in subsections:
-            if id(section) not in shown:
-                candidates = [section] if id(section) in self._readable else []
-            else:
-                candidates = [each for each in section.children if each not in entries_below(section)]
-            for each in candidates:
-                title = heading_of(each.title, is_entry=each.level >= ENTRY_LEVEL)
-                is_named = title in headings or title.endswith("…") or comparable(title) in _INTRODUCTIONS
-                if (
-                    each.words >= MIN_SUBSECTION_WORDS
-                    and not is_named
-                    and not _SKIPPED.match(each.title.strip())
-                ):
-                    headings.add(title)
-                    yield each
+
+def _left_out(
+    subsections: Sequence[Section], shown: AbstractSet[int], headings: set[str | None]
+) -> Iterator[Section]:
+    """Yields the sub-sections that are not shown, and those below shown ones."""
+    for section in subsections:
+        children = [each for each in section.children if each not in entries_below(section)]
+        is_shown = id(section) in shown or section.own_words < MIN_SUBSECTION_WORDS
+        for each in children if is_shown else [section]:
+            title = _title(each)
+            is_named = title in headings or title.endswith("…") or comparable(title) in _INTRODUCTIONS
+            if each.words >= MIN_SUBSECTION_WORDS and not is_named and not _SKIPPED.match(each.title.strip()):
+                headings.add(title)
+                yield each
+
+
+def _title(section: Section) -> str:
+    return heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
 
 
 def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
@@ -510,8 +472,9 @@ def _is_enough(section: Section, parts: Sequence[Part]) -> bool:
     """Whether a sub-section is worth its heading: not only the beginning of a text that ends at a hole."""
     words = sum(part.words for part in parts)
     blocks = [block for part in parts for block in part.blocks]
+    is_example = comparable(section.title) in {"example", "examples"}
     if all(isinstance(block, Listing | Table) for block in blocks):
-        return False
+        return is_example
     return words >= max(MIN_SUBSECTION_WORDS, min(OWN_WORDS, section.own_words // 2))
 
 

@@ -110,12 +110,16 @@ class Part:
 
 
 def shown_words(blocks: Sequence[Block]) -> int:
-    """Counts words; listings and tables add at most `LISTING_WORDS` together."""
+    """Counts words; listings and tables, but for sentences in their cells, add at most `LISTING_WORDS` together."""
     prose = data = 0
     for block in blocks:
         match block:
-            case Listing() | Table():
+            case Listing():
                 data += words_in(block)
+            case Table(rows):
+                told = sum(len(cell.split()) for row in rows for cell in row if is_sentence(cell))
+                prose += told
+                data += words_in(block) - told
             case ItemList(items):
                 prose += sum(shown_words(item.blocks) for item in items)
             case Definitions(entries):
@@ -152,6 +156,8 @@ class UnitReader:
     """Whether the article shows the page or section from beginning to end."""
     strangers: AbstractSet[str] = frozenset()
     """Names that the source introduces elsewhere."""
+    is_as_it_stands: bool = False
+    """Whether the text goes on behind what is left out, so that more of it is shown."""
 
     def read(self, section: Section, heading: AbstractSet[str]) -> tuple[Unit, ...]:
         """Returns the units of the section's own blocks, up to the first hole.
@@ -169,7 +175,9 @@ class UnitReader:
                 for each in entries
             )
             blocks = (*blocks, Definitions(tuple(listed)))
-        mender = Mender(self.is_outdated, self.resolves, heading, self.is_whole, self.strangers)
+        mender = Mender(
+            self.is_outdated, self.resolves, heading, self.is_whole, self.strangers, self.is_as_it_stands
+        )
         return tuple(_BlockReader(blocks, mender).units())
 
 
@@ -187,7 +195,7 @@ class _BlockReader:
     def units(self) -> Iterator[Unit]:
         behind_drop = False
         while self._at < len(self._blocks):
-            unit = self._next()
+            unit = self._next() or (Unit((), behind_drop=True) if self._mender.is_as_it_stands else None)
             if unit is None:
                 return
             if unit.blocks:
@@ -234,8 +242,8 @@ class _BlockReader:
         if references.needs_listing(told) and not (self._beside_listing or _has_listing(note.blocks)):
             return Unit(())
         most = MAX_NOTE_WORDS if note.title.casefold() in _NOTES else MAX_SIDEBAR_WORDS
-        is_whole = len(shown) > 0 and shown == note.blocks and words_in(note) <= most
-        return Unit((note,) if is_whole else ())
+        is_told = self._mender.is_as_it_stands or shown == note.blocks
+        return Unit((replace(note, blocks=shown),) if shown and is_told and words_in(note) <= most else ())
 
     def _titled(self, row: Table) -> Unit | None:
         """A table of one row names what the text behind it is about."""
@@ -257,12 +265,20 @@ class _BlockReader:
             behind = self._structure_at(self._at + 1)
             leads = behind is not None and self._leads(current.text, self._blocks[behind])
             structure = self._structure_shown(behind) if leads else None
+            # Readers miss a picture less than a list: the text goes on.
+            if self._leads_to_figure(current):
+                return self._before_hole(blocks, self._without_lead(current), self._at + 2)
             if self._leads_to_gap(current) or (leads and structure is None):
-                return self._end_at_hole(blocks, self._without_lead(current))
+                return self._before_hole(blocks, self._without_lead(current), self._end_of_hole)
             shown = self._readable(current, leads=leads, continues=bool(blocks))
             if shown is None and (leads or blocks):
-                return self._end_at_hole(blocks, None)
+                return self._before_hole(
+                    blocks, self._without_lead(current) if leads else None, self._end_of_hole
+                )
             self._at += 1
+            if shown is None and not is_sentence(current.text):
+                # It leads up to what the page does not have.
+                shown = self._without_lead(current)
             if shown is None:
                 return Unit((), behind_drop=not _is_scrap(current))
             blocks.append(shown)
@@ -283,7 +299,7 @@ class _BlockReader:
         return at if at < len(self._blocks) and isinstance(self._blocks[at], Structure) else None
 
     def _leads(self, text: str, structure: Block) -> bool:
-        return isinstance(structure, Listing) or announces(text)
+        return isinstance(structure, Listing) or self._mender.is_as_it_stands or announces(text)
 
     def _structure_shown(self, place: int | None) -> tuple[Block, ...] | None:
         """Returns the structure at the place with the labels in front of it; None if it cannot be shown."""
@@ -294,22 +310,35 @@ class _BlockReader:
         structure = self._mender.structure(block)
         return structure and (*labels, *structure)
 
-    def _leads_to_gap(self, paragraph: Paragraph) -> bool:
+    def _gap_behind(self) -> str:
         behind = self._blocks[self._at + 1] if self._at + 1 < len(self._blocks) else None
-        if not isinstance(behind, Gap):
-            return False
-        return paragraph.text.endswith(":") or (behind.kind != "figure" and announces(paragraph.text))
+        return behind.kind if isinstance(behind, Gap) else ""
 
-    def _end_at_hole(self, blocks: Sequence[Block], last: Paragraph | None) -> Unit | None:
-        """Skips the rest of the section; returns what stands before the hole."""
-        self._at = len(self._blocks)
+    def _leads_to_figure(self, paragraph: Paragraph) -> bool:
+        return self._gap_behind() == "figure" and paragraph.text.endswith(":")
+
+    def _leads_to_gap(self, paragraph: Paragraph) -> bool:
+        kind = self._gap_behind()
+        return kind not in {"", "figure"} and announces(paragraph.text)
+
+    @property
+    def _end_of_hole(self) -> int:
+        """The place from which to go on behind a paragraph whose list or listing is not shown."""
+        if not self._mender.is_as_it_stands:
+            return len(self._blocks)
+        behind = self._structure_at(self._at + 1)
+        return 1 + (self._at if behind is None else behind)
+
+    def _before_hole(self, blocks: Sequence[Block], last: Paragraph | None, end: int) -> Unit:
+        """Goes on at `end`; returns what stands before the hole."""
+        self._at = end
         shown = (*blocks, *([last] if last is not None else []))
-        return Unit(shown) if shown else None
+        return Unit(shown, behind_drop=last is None)
 
     def _without_lead(self, paragraph: Paragraph) -> Paragraph | None:
         """Returns a paragraph without its last sentence, which leads up to something that is not shown."""
         sentences = split(paragraph.text)
-        if len(sentences) <= 1:
+        if len(sentences) <= 1 or paragraph.flags:
             return None
         before = beginning_of(paragraph, len(sentences) - 1)
         return self._mender.paragraph(before, surroundings=self._surroundings())

@@ -56,7 +56,7 @@ class MeasureBounds:
 
 WRITTEN: Final = MeasureBounds(mean_sentence=26, longest_paragraph=140, fewest_words=MIN_WORDS, repeated=0.05)
 QUOTED: Final = MeasureBounds(
-    mean_sentence=40, longest_paragraph=240, fewest_words=MIN_SHOWN_WORDS, repeated=0.2, title_opens=True
+    mean_sentence=40, longest_paragraph=240, fewest_words=MIN_SHOWN_WORDS, repeated=0.4, title_opens=True
 )
 
 
