@@ -190,6 +190,12 @@ def test_tables(html: str, shown: str) -> None:
          "p: The kiln holds heat."),
         ('<p>The kiln holds heat.</p><div class="admonition note"><p><b>Note: </b>Hot.</p></div>',
          "p: The kiln holds heat. note: [{p: Hot.}], title: Note"),
+        # Members that only refer to others, and a sentence that does not.
+        ('<p><b>See also </b><a href="#b">heat</a>().</p><p>Reimplements: <a href="#c">Kiln::fire</a>(Clay clay).</p><p>See also the lid.</p>',
+         "p: See also the lid."),
+        # A picture is what a colon leads up to.
+        ('<ul><li>It looks like: <img src="k.png"> when it is hot.</li></ul><p>Press <img src="i.png"> now.</p><p>Like so:</p><p><img src="k.png"></p>',
+         "ul: [[{p: It looks like:}, {gap: figure}, {p: when it is hot.}]] p: Press now. p: Like so: gap: figure"),
     ],
 )  # fmt: skip
 def test_what_else_is_text(html: str, shown: str) -> None:

@@ -62,6 +62,10 @@ class InlineText:
         self.open_link(None)
 
     @property
+    def ends_in_colon(self) -> bool:
+        return "".join(self._parts[-2:]).rstrip().endswith(":")
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """The lines as the page breaks them."""
         return tuple(filter(None, map(one_line, "".join(self._parts).split(LINE_BREAK))))
