@@ -99,7 +99,10 @@ def test_blocks_that_belong_together(blocks: list[Block], expected: list[str]) -
         (f"{HEAT} The note on cones from above holds here. {LOAD}", HEAT),
         (f"As a reminder, kilns are hot. {HEAT}", None),
         (f"{HEAT} Use one of the named options below. {LOAD}", HEAT),
-        (f'Besides the sign ".", potters know others. {LOAD}', f'Besides the sign ".", potters know others. {LOAD}'),
+        (
+            f'Besides the sign ".", potters know others. {LOAD}',
+            f'Besides the sign ".", potters know others. {LOAD}',
+        ),
         (f"{HEAT} Cones are listed in section 4.2. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"{HEAT} The cones of section 4.2 bend. {LOAD}", HEAT),
         (f"{HEAT} Cones bend; our page on cones has the numbers. {LOAD}", HEAT),

@@ -49,9 +49,9 @@ def test_a_general_title_names_its_page_or_work(title: str, page: str, is_entry:
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        (("In Kilnworks, glazes melt.", "As with Kilnworks before."), "Kilnworks"),
-        (("In Kilnworks, glazes melt.", "Glazes melt."), ""),
-        (("With the GPU only.", "On the GPU only."), ""),
+        (("In Kilnworks, glazes melt.", "As with Kilnworks before.", "Use Kilnworks."), "Kilnworks"),
+        (("In Kilnworks, glazes melt.", "As with Kilnworks."), ""),
+        (("With the GPU only.",) * 3, ""),
         ((), ""),
     ],
 )

@@ -311,10 +311,10 @@ class _SpineArticle:
 
     @property
     def _subject(self) -> str:
-        """The keyword, unless it is the title of another page: that one gives no article."""
-        titles = {each.section.title for each in self._others if each.section}
-        is_of_another = self._keyword in titles - {self._section.title}
-        return self._section.title if is_of_another else self._keyword
+        """The keyword, unless it is the title of a page that says too little for an article."""
+        others = [each.section for each in self._others if each.section]
+        titles = {each.title for each in others if each.words < MIN_SHOWN_WORDS}
+        return self._section.title if self._keyword in titles - {self._section.title} else self._keyword
 
     def _title(self) -> str:
         above = self._source.titles_above

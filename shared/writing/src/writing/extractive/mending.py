@@ -267,17 +267,18 @@ class Mender:
     def _inner_paragraph(self, paragraph: Paragraph, *, is_first: bool) -> tuple[Block, ...] | None:
         """Keeps items whole: a list without an item is worse than a reference in one."""
         text = paragraph.text
-        around = Surroundings(above=not is_first, listing=True)
-        mended = self.paragraph(paragraph, leads=text.endswith(":"), surroundings=around)
+        leads = text.endswith(":")
+        mended = self.paragraph(paragraph, leads=leads, surroundings=Surroundings(listing=True))
         if mended is not None:
             return (mended,)
         if paragraph.flags or references.has_credentials(text):
             return None
-        return (
-            ()
-            if not (is_first or text.endswith(":")) or all(map(references.is_pointer, split(text)))
-            else (paragraph,)
-        )
+        if all(map(references.is_pointer, split(text))):
+            return ()
+        # A later paragraph that speaks of another part of the page is not missed.
+        near = Surroundings(above=True, below=True, listing=True, names=True)
+        is_told = is_first or leads or self.paragraph(paragraph, surroundings=near) is not None
+        return (paragraph,) if is_told else ()
 
 
 def _without(paragraph: Paragraph, begin: int, end: int) -> Paragraph:

@@ -66,6 +66,8 @@ _GENERAL: Final = frozenset(
     )
 )
 MAX_GENERAL: Final = 3
+MIN_NAMED_IN: Final = 3
+"""Texts that name a work."""
 _NAME_WITHIN: Final = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]{0,20}[a-z](?=[ ,.;:)’'])")  # noqa: RUF001
 
 
@@ -122,7 +124,7 @@ def work_name(texts: Sequence[str]) -> str:
     found = [Counter(_NAME_WITHIN.findall(text)) for text in texts]
     every = Counter(name for each in found for name in each)
     uses = sum(found, Counter[str]())
-    often = [name for name, count in every.items() if count > 1 and count * 2 > len(texts)]
+    often = [name for name, count in every.items() if count >= MIN_NAMED_IN and count * 2 > len(texts)]
     return max(often, key=lambda name: (every[name], uses[name], name), default="")
 
 

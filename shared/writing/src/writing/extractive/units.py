@@ -257,6 +257,12 @@ class _BlockReader:
             behind = self._structure_at(self._at + 1)
             leads = behind is not None and self._leads(current.text, self._blocks[behind])
             structure = self._structure_shown(behind) if leads else None
+            if self._is_picture_behind() and current.text.endswith(":"):
+                # The text goes on without its picture.
+                self._at += 2
+                last = self._without_lead(current)
+                before = (*blocks, *([last] if last else []))
+                return Unit(before, behind_drop=not before)
             if self._leads_to_gap(current) or (leads and structure is None):
                 return self._end_at_hole(blocks, self._without_lead(current))
             shown = self._readable(current, leads=leads, continues=bool(blocks))
@@ -293,6 +299,9 @@ class _BlockReader:
         labels = [each for each in self._blocks[self._at + 1 : place] if isinstance(each, Label)]
         structure = self._mender.structure(block)
         return structure and (*labels, *structure)
+
+    def _is_picture_behind(self) -> bool:
+        return [*self._blocks[self._at + 1 : self._at + 2]] == [Gap("figure")]
 
     def _leads_to_gap(self, paragraph: Paragraph) -> bool:
         behind = self._blocks[self._at + 1] if self._at + 1 < len(self._blocks) else None
