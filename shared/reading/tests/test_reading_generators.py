@@ -194,7 +194,7 @@ def test_tables(html: str, shown: str) -> None:
         ('<p><b>See also </b><a href="#b">heat</a>().</p><p>Reimplements: <a href="#c">Kiln::fire</a>(Clay clay).</p><p>See also the lid.</p>',
          "p: See also the lid."),
         # A picture is what a colon leads up to.
-        ('<ul><li>It looks like: <img src="k.png"> when it is hot.</li></ul><p>Press <img src="i.png"> now.</p><p>Like so:</p><p><img src="k.png"></p>',
+        ('<ul><li>It looks like:<br>\n<img src="k.png"> when it is hot.</li></ul><p>Press <img src="i.png"> now.</p><p>Like so:</p><p><img src="k.png"></p>',
          "ul: [[{p: It looks like:}, {gap: figure}, {p: when it is hot.}]] p: Press now. p: Like so: gap: figure"),
     ],
 )  # fmt: skip

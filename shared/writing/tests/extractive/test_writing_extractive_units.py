@@ -201,6 +201,7 @@ def test_places_of_a_page_that_is_shown_whole_are_there() -> None:
         ([P(HEAT), P(f"{LOAD} The cones are:"), Gap("table"), P(HEAT)], [f"{HEAT} [1]", f"{LOAD} [1]"]),
         ([P(HEAT), Gap("listing"), P(LOAD)], [f"{HEAT} [1]"]),
         ([P(HEAT), Gap("figure"), P(LOAD)], [f"{HEAT} [1]", f"{LOAD} [1]"]),
+        ([P(f"{HEAT} The kiln looks like this:"), Gap("figure"), P(LOAD)], [f"{HEAT} [1]", f"{LOAD} [1]"]),
         ([P(HEAT), P("The lines are:"), Listing(("x",) * 500), P(LOAD)], [f"{HEAT} [1]"]),
         ([P(HEAT), P("They are:"), bullets("Door", "See the manual."), P(LOAD)], [f"{HEAT} [1]"]),
     ],

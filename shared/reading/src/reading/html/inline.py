@@ -63,7 +63,8 @@ class InlineText:
 
     @property
     def ends_in_colon(self) -> bool:
-        return "".join(self._parts[-2:]).rstrip().endswith(":")
+        last = next((part for part in reversed(self._parts) if not part.isspace()), "")
+        return last.rstrip().endswith(":")
 
     @property
     def lines(self) -> tuple[str, ...]:

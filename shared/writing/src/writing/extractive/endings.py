@@ -29,6 +29,7 @@ _GOES_ON: Final = re.compile(
     r"\b(?:click|press|select|choose)(?: on)?(?: the)? [\"“]?(?:Next|Forward|Continue)\b"
 )
 MIN_LAST_WORDS: Final = 30
+_EXAMPLES: Final = re.compile(r"(?:\w+ )?examples?\b|usage|syntax", re.IGNORECASE)
 
 
 def without_promises(parts: Sequence[Part]) -> list[Part]:
@@ -91,7 +92,8 @@ def ended(parts: Sequence[Part], least: int) -> list[Part]:
         kept.pop()
     while kept and kept[-1].units:
         *before, last = kept[-1].units
-        mended = _mended(last, has_more=False, is_last=True)
+        is_unsaid = _is_bare_listing(last) and not _EXAMPLES.match(kept[-1].heading or "")
+        mended = None if is_unsaid else _mended(last, has_more=False, is_last=True)
         units = (*before, *([mended] if mended else []))
         if (
             not before
@@ -109,6 +111,10 @@ def ended(parts: Sequence[Part], least: int) -> list[Part]:
             break
         kept = shorter
     return kept
+
+
+def _is_bare_listing(unit: Unit) -> bool:
+    return unit.is_bare and isinstance(unit.blocks[-1], Listing)
 
 
 def _ended(units: Sequence[Unit], *, has_more: bool, is_last: bool) -> list[Unit]:
