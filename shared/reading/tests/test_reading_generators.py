@@ -202,6 +202,34 @@ def test_what_else_is_text(html: str, shown: str) -> None:
     assert blocks(html) == shown
 
 
+TEMPLATE = """
+NAME
+       kiln - heats pots
+
+DESCRIPTION
+       A note for potters begins with a comment, and ends with the word EOF. Here is an example:
+
+           # The note of the morning.
+
+           note = <<EOF
+           Kiln: hot
+
+           I have to tell you that the kiln is hot now, and that the pots
+           must be left inside.
+
+                     The potters
+           EOF
+
+       Restrictions hold for every note that the potters of this kiln write.
+"""
+
+
+def test_a_template_with_sentences_in_it_is_one_listing() -> None:
+    shown = blocks(f"<pre>{TEMPLATE}</pre>")
+    assert "Here is an example: code: [# The note" in shown
+    assert shown.endswith("EOF] p: Restrictions hold for every note that the potters of this kiln write.")
+
+
 TEXT = "<p>Heat the kiln slowly.</p>"
 
 

@@ -260,7 +260,9 @@ def test_a_section_that_tells_enough_does_without_its_entries() -> None:
 
 
 def test_companies_of_a_books_examples_are_not_spoken_of() -> None:
-    strangers = references.companies_in(["Kilnco Corp fires pots.", "The Ashby employees fire pots."])
+    strangers = references.companies_in(
+        ["Kilnco Corp fires pots.", "The Ashby employees fire pots.", "Ask the Potters Supply Corp company."]
+    )
     assert strangers == {"Kilnco", "Ashby"}
     reader = UnitReader(lambda _: False, lambda _: False, strangers=strangers)
     (unit,) = reader.read(

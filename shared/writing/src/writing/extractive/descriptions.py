@@ -24,7 +24,7 @@ _PLACES: Final = tuple(
     map(
         re.compile,
         (
-            r"[;:]\s|\s[–—-]\s|\s\(|, (?:which|because|and|so|but|where|while|who|whose|although|since)\b",  # noqa: RUF001
+            r"[;:]\s|\s[–—-]\s|\s\((?![A-Z]{2,8}\))|, (?:which|because|and|so|but|where|while|who|whose|although|since)\b",  # noqa: RUF001
             r"\s(?:that|which|who|whose|where|because|while|if|when|unless|until)\s",
             r", (?=[a-z])",
             r"\s(?:for|with|by|in|on|from|as|than|after|before|without|between|and|or)\s",

@@ -172,7 +172,8 @@ _SAYS_WHICH: Final = re.compile(
 )
 _SUBJECT_WORDS: Final = 5
 _COMPANY: Final = re.compile(
-    r"\b([A-Z][a-z]{2,20}) (?:Corp|Inc|Ltd|GmbH|LLC)\b"
+    # Not of a longer name: "Potters Supply Corp".
+    r"(?:(?<![A-Za-z] )|\b(?:[a-z]{1,20}|The|At|In|For|By) )\b([A-Z][a-z]{2,20}) (?:Corp|Inc|Ltd|GmbH|LLC)\b"
     r"|\b(?:[Tt]he|[Mm]any|[Aa]ll|of|by|at|for) ([A-Z][a-z]{2,20}) (?:administrators|engineers|employees|staff|headquarters)\b"
 )
 _CREDENTIALS: Final = re.compile(r"://[^\s/@]{1,200}@")
