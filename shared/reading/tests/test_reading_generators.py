@@ -190,10 +190,44 @@ def test_tables(html: str, shown: str) -> None:
          "p: The kiln holds heat."),
         ('<p>The kiln holds heat.</p><div class="admonition note"><p><b>Note: </b>Hot.</p></div>',
          "p: The kiln holds heat. note: [{p: Hot.}], title: Note"),
+        # Members that only refer to others, and a sentence that does not.
+        ('<p><b>See also </b><a href="#b">heat</a>().</p><p>Reimplements: <a href="#c">Kiln::fire</a>(Clay clay).</p><p>See also the lid.</p>',
+         "p: See also the lid."),
+        # A picture is what a colon leads up to.
+        ('<ul><li>It looks like:<br>\n<img src="k.png"> when it is hot.</li></ul><p>Press <img src="i.png"> now.</p><p>Like so:</p><p><img src="k.png"></p>',
+         "ul: [[{p: It looks like:}, {gap: figure}, {p: when it is hot.}]] p: Press now. p: Like so: gap: figure"),
     ],
 )  # fmt: skip
 def test_what_else_is_text(html: str, shown: str) -> None:
     assert blocks(html) == shown
+
+
+TEMPLATE = """
+NAME
+       kiln - heats pots
+
+DESCRIPTION
+       A note for potters begins with a comment, and ends with the word EOF. Here is an example:
+
+           # The note of the morning.
+
+           note = <<EOF
+           Kiln: hot
+
+           I have to tell you that the kiln is hot now, and that the pots
+           must be left inside.
+
+                     The potters
+           EOF
+
+       Restrictions hold for every note that the potters of this kiln write.
+"""
+
+
+def test_a_template_with_sentences_in_it_is_one_listing() -> None:
+    shown = blocks(f"<pre>{TEMPLATE}</pre>")
+    assert "Here is an example: code: [# The note" in shown
+    assert shown.endswith("EOF] p: Restrictions hold for every note that the potters of this kiln write.")
 
 
 TEXT = "<p>Heat the kiln slowly.</p>"

@@ -639,6 +639,14 @@ def test_a_line_of_a_change_log_is_no_subject() -> None:
             "Kilns of brick are heated with wood in many a country; the firing takes days…",
         ),
         (
+            "The settings KILN_HEAT, KILN_HOURS, and KILN_CLAY provide control over how the kilns of brick of a large pottery with many potters are heated and loaded with its ware.",
+            "The settings KILN_HEAT, KILN_HOURS, and KILN_CLAY provide control over how the kilns of brick of a large pottery with many potters are heated…",
+        ),
+        (
+            "Kilns of brick are heated with wood in many of the countries of the south; each of the potters (most often those of a family) has a kiln of his own there, and all of them fire it.",
+            "Kilns of brick are heated with wood in many of the countries of the south…",
+        ),
+        (
             "Kilns of brick are heated with wood in many countries. […] Their makers live far away.",
             "Kilns of brick are heated with wood in many countries.",
         ),

@@ -62,6 +62,14 @@ def test_an_article_does_not_end_in_a_heading_and_keeps_its_least_words() -> Non
 
 
 @pytest.mark.parametrize(
+    ("heading", "is_kept"), [("Firing", False), ("Examples", True), ("Usage example", True)]
+)
+def test_no_article_ends_on_a_listing_that_nothing_announces(heading: str, *, is_kept: bool) -> None:
+    parts = [Part(None, units(HEAT, LOAD)), Part(heading, (Unit((CODE,), is_bare=True),))]
+    assert ended(parts, least=5) == (parts if is_kept else parts[:1])
+
+
+@pytest.mark.parametrize(
     ("given", "kept"),
     [
         ((HEAT, LOAD, LOAD), (HEAT, LOAD)),

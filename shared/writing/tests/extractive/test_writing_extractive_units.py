@@ -93,6 +93,16 @@ def test_blocks_that_belong_together(blocks: list[Block], expected: list[str]) -
         (f"{HEAT} For more information, ask a potter. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"This section describes kilns. {HEAT}", HEAT),
         (f"{HEAT} The table above lists cones. {LOAD}", HEAT),
+        (f"{HEAT} Answers are summarized in Table 4. {LOAD}", f"{HEAT} […] {LOAD}"),
+        (f"{HEAT} This kiln was introduced in Kilnworks 4.6. {LOAD}", f"{HEAT} […] {LOAD}"),
+        (f"{HEAT} See the manual for details. Check the given cones.", HEAT),
+        (f"{HEAT} The note on cones from above holds here. {LOAD}", HEAT),
+        (f"As a reminder, kilns are hot. {HEAT}", None),
+        (f"{HEAT} Use one of the named options below. {LOAD}", HEAT),
+        (
+            f'Besides the sign ".", potters know others. {LOAD}',
+            f'Besides the sign ".", potters know others. {LOAD}',
+        ),
         (f"{HEAT} Cones are listed in section 4.2. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"{HEAT} The cones of section 4.2 bend. {LOAD}", HEAT),
         (f"{HEAT} Cones bend; our page on cones has the numbers. {LOAD}", HEAT),
@@ -193,6 +203,7 @@ def test_places_of_a_page_that_is_shown_whole_are_there() -> None:
         ([P(HEAT), P(f"{LOAD} The cones are:"), Gap("table"), P(HEAT)], [f"{HEAT} [1]", f"{LOAD} [1]"]),
         ([P(HEAT), Gap("listing"), P(LOAD)], [f"{HEAT} [1]"]),
         ([P(HEAT), Gap("figure"), P(LOAD)], [f"{HEAT} [1]", f"{LOAD} [1]"]),
+        ([P(f"{HEAT} The kiln looks like this:"), Gap("figure"), P(LOAD)], [f"{HEAT} [1]", f"{LOAD} [1]"]),
         ([P(HEAT), P("The lines are:"), Listing(("x",) * 500), P(LOAD)], [f"{HEAT} [1]"]),
         ([P(HEAT), P("They are:"), bullets("Door", "See the manual."), P(LOAD)], [f"{HEAT} [1]"]),
     ],
@@ -251,7 +262,9 @@ def test_a_section_that_tells_enough_does_without_its_entries() -> None:
 
 
 def test_companies_of_a_books_examples_are_not_spoken_of() -> None:
-    strangers = references.companies_in(["Kilnco Corp fires pots.", "The Ashby employees fire pots."])
+    strangers = references.companies_in(
+        ["Kilnco Corp fires pots.", "The Ashby employees fire pots.", "Ask the Potters Supply Corp company."]
+    )
     assert strangers == {"Kilnco", "Ashby"}
     reader = UnitReader(lambda _: False, lambda _: False, strangers=strangers)
     (unit,) = reader.read(

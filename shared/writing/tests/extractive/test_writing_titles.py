@@ -3,7 +3,7 @@
 import pytest
 
 from writing.article import MAX_TITLE
-from writing.extractive.titles import article_title, is_change, shortened, tidy
+from writing.extractive.titles import article_title, is_change, shortened, tidy, work_name
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,34 @@ from writing.extractive.titles import article_title, is_change, shortened, tidy
 )
 def test_a_title_names_the_subject(keyword: str, title: str, page: str, expected: str) -> None:
     assert article_title(keyword, title, is_entry=False, page=page) == expected
+
+
+@pytest.mark.parametrize(
+    ("title", "page", "is_entry", "expected"),
+    [
+        ("Features", "", False, "Features (Kilnworks)"),
+        ("Main features", "Introduction", False, "Main features (Kilnworks)"),
+        ("Principles", "Wood kilns", False, "Principles (Wood kilns)"),
+        ("fire", "Calls by name", True, "fire (Kilnworks)"),
+        ("Glazes", "", False, "Glazes"),
+        ("2. GLAZES AND CLAYS", "", False, "Glazes and clays"),
+    ],
+)
+def test_a_general_title_names_its_page_or_work(title: str, page: str, is_entry: bool, expected: str) -> None:
+    assert article_title(title, title, is_entry=is_entry, page=page, work="Kilnworks") == expected
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (("In Kilnworks, glazes melt.", "As with Kilnworks before.", "Use Kilnworks."), "Kilnworks"),
+        (("In Kilnworks, glazes melt.", "As with Kilnworks."), ""),
+        (("With the GPU only.",) * 3, ""),
+        ((), ""),
+    ],
+)
+def test_a_work_is_named_by_most_of_its_texts(texts: tuple[str, ...], expected: str) -> None:
+    assert work_name(texts) == expected
 
 
 def test_a_name_of_code_on_another_page_keeps_its_case() -> None:

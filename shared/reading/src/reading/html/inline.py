@@ -62,6 +62,11 @@ class InlineText:
         self.open_link(None)
 
     @property
+    def ends_in_colon(self) -> bool:
+        last = next((part for part in reversed(self._parts) if not part.isspace()), "")
+        return last.rstrip().endswith(":")
+
+    @property
     def lines(self) -> tuple[str, ...]:
         """The lines as the page breaks them."""
         return tuple(filter(None, map(one_line, "".join(self._parts).split(LINE_BREAK))))

@@ -37,10 +37,12 @@ class _Chunk:
     """Lines without an empty one between them."""
 
     lines: tuple[str, ...]
+    is_listing: bool = False
+    """Whether it is known to be one: a template with sentences in it."""
 
     @property
     def margin(self) -> int:
-        return min(map(_margin, self.lines))
+        return min(_margin(line) for line in self.lines if line)
 
     @property
     def text(self) -> str:
@@ -52,7 +54,33 @@ def read_preformatted(text: str) -> Iterator[Heading | Block]:
     lines = [line.rstrip() for line in remove_invisible(text[:MAX_TEXT]).expandtabs(8).split("\n")]
     chunks = list(_chunks(_without_title_lines(lines)))
     margins = [chunk.margin for chunk in chunks if not isinstance(chunk, Heading)]
-    yield from _merged(_joined(chunks, min(margins, default=0)))
+    base = min(margins, default=0)
+    yield from _merged(_joined([*_with_whole_templates(chunks, base)], base))
+
+
+def _with_whole_templates(chunks: Sequence[Heading | _Chunk], base: int) -> Iterator[Heading | _Chunk]:
+    """Join the parts of a template that has sentences between its first and last lines of code."""
+    at = 0
+    while at < len(chunks):
+        lead = chunks[at - 1] if at else None
+        inside = [*takewhile(lambda each: isinstance(each, _Chunk) and each.margin > base, chunks[at:])]
+        parts = [each for each in inside if isinstance(each, _Chunk)]
+        is_announced = isinstance(lead, _Chunk) and lead.margin == base and lead.text.endswith(":")
+        if is_announced and len(parts) > 1 and _is_template(parts, base):
+            lines = (line for part in parts for line in ("", *part.lines))
+            yield _Chunk((*lines,)[1:], is_listing=True)
+        else:
+            parts = []
+            yield chunks[at]
+        at += len(parts) or 1
+
+
+def _is_template(parts: Sequence[_Chunk], base: int) -> bool:
+    first, last = parts[0], parts[-1]
+    is_marked = all(map(_COMMENT.match, map(str.strip, first.lines))) or _is_code(first, first.text, base)
+    return (
+        is_marked and _is_code(last, last.text, base) and min(each.margin for each in parts) == first.margin
+    )
 
 
 def _merged(blocks: Iterable[Heading | Block]) -> Iterator[Heading | Block]:
@@ -207,7 +235,9 @@ def _items(chunk: _Chunk) -> Iterator[ListItem]:
 
 def _block(chunk: _Chunk, base: int) -> Block:
     text = chunk.text
-    if _is_code(chunk, text, base) and (listing := listing_of("\n".join(chunk.lines))) is not None:
+    if (chunk.is_listing or _is_code(chunk, text, base)) and (
+        listing := listing_of("\n".join(chunk.lines))
+    ) is not None:
         return listing
     return _paragraph(text)
 

@@ -83,7 +83,11 @@ _TITLES: Final = frozenset(
 )
 _CAPTIONS: Final = frozenset({"code-block-caption", "caption", "title"})
 _HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header", "headertitle"})
+# "See also: …", and what QDoc and Doxygen write in front of a link alone.
 _SEE_ALSO: Final = re.compile(r"see also\s?:", re.IGNORECASE)
+_BEFORE_LINK: Final = re.compile(
+    r"(?:see also|(?:re)?implements:|overrides:|reimplemented (?:from|in)) ", re.IGNORECASE
+)
 _FIGURE_LINE: Final = re.compile(r"(?:Figure|Fig\.) \d{1,3}(?:\.\d{1,3})*[.:] ")
 _STOPS: Final = (".", ",", ";", ":", "!", "?", ")")
 _MARKS: Final = frozenset({"a", "sup"})
@@ -95,6 +99,12 @@ class _Capture:
 
     kind: str
     element: etree._Element
+
+
+def _only_refers(text: str, links: Sequence[Link]) -> bool:
+    """Return whether a paragraph is a reference with its label: "Reimplements: Kiln::fire(Clay clay)."."""
+    label = _BEFORE_LINK.match(text)
+    return label is not None and links[:1] != () and links[0].start == label.end() and ". " not in text
 
 
 def sections_of(parts: PageParts, title: str, targets: LinkTargets) -> Section:
@@ -158,6 +168,10 @@ class _SectionWalk:
             # The parser does not close a term before the next one.
             capture, self._capture = self._capture, None
             self._close_capture(capture)
+        if tag == "img" and self._capture is None and self._leads_to_picture():
+            self._flush()
+            self._add(Gap("figure"))
+            return False
         if tag in INLINE or self._capture is not None or tag in {"math", "script"}:
             return self._start_inline(element, tag)
         if tag == "br":
@@ -193,6 +207,12 @@ class _SectionWalk:
             self._text.add(" ")
         self._text.add(element.text)
         return True
+
+    def _leads_to_picture(self) -> bool:
+        """Return whether the text so far ends in a colon: a picture behind it is what it leads up to."""
+        blocks = self._frames[-1].blocks if self._frames else self._sections.blocks
+        before = blocks[-1] if blocks and self._text.is_empty else None
+        return self._text.ends_in_colon or (isinstance(before, Paragraph) and before.text.endswith(":"))
 
     def _is_name_of_note(self, element: etree._Element) -> bool:
         """Return whether a note's text starts with the name that its class says already: "Note:"."""
@@ -557,7 +577,7 @@ class _SectionWalk:
             self._add_paragraph(text, links, lines)
 
     def _add_paragraph(self, text: str, links: tuple[Link, ...], lines: Sequence[str]) -> None:
-        if _SEE_ALSO.match(text) or (not self._frames and is_link(text, links)):
+        if _SEE_ALSO.match(text) or (not self._frames and is_link(text, links)) or _only_refers(text, links):
             return
         if text.strip(":!").casefold() in ADMONITIONS:
             self._close_title(text)

@@ -31,7 +31,7 @@ from writing.extractive.references import companies_in, is_dependent
 from writing.extractive.sentences import split
 from writing.extractive.spine import WHOLE_WORDS, NoSpineError, Spine, SpineReader
 from writing.extractive.times import is_outdated
-from writing.extractive.titles import article_title, comparable, heading_of, is_change, tidy
+from writing.extractive.titles import article_title, comparable, heading_of, is_change, tidy, work_name
 from writing.extractive.units import Part, UnitReader, paragraphs_of, shown_words
 from writing.quality.measures import QUOTED, measure, problems
 from writing.writer import InsufficientSourcesError
@@ -321,15 +321,23 @@ class _SpineArticle:
     def _seen_also(self, parts: Sequence[tuple[ArticleSource, Part]]) -> set[int]:
         return {each.n for each in self._listed(parts)} if self._is_english else set()
 
+    @property
+    def _subject(self) -> str:
+        """The keyword, unless it is the title of a page that says too little for an article."""
+        others = [each.section for each in self._others if each.section]
+        titles = {each.title for each in others if each.words < MIN_SHOWN_WORDS}
+        return self._section.title if self._keyword in titles - {self._section.title} else self._keyword
+
     def _title(self) -> str:
         above = self._source.titles_above
         entries = (each for _, each in self._section.walk() if each.level >= ENTRY_LEVEL)
         return article_title(
-            self._keyword,
+            self._subject,
             self._section.title,
             is_entry=self._is_entry,
             page=above[0] if above else "",
             names={name for each in entries for name in (each.title, *each.names)},
+            work=work_name(_texts_by_document((self._source, *self._others))),
         )
 
     def _description(self, spine: Spine) -> str:
@@ -352,7 +360,7 @@ class _SpineArticle:
         measures = measure(
             article,
             # Of "\dot [caption]", the title has the name alone.
-            keyword=tidy(self._keyword),
+            keyword=tidy(self._subject),
             sources=len(article.cited),
             wishes=BrandWishes(min_sources=1),
             nearest=None,
@@ -375,6 +383,14 @@ def _strangers(keyword: str, sources: Sequence[ArticleSource]) -> frozenset[str]
     sections = (section for each in sources if each.section for _, section in each.section.walk())
     texts = (text_of(block) for section in sections for block in section.blocks)
     return companies_in(texts) - frozenset(titles.split())
+
+
+def _texts_by_document(sources: Sequence[ArticleSource]) -> list[str]:
+    texts: dict[int, list[str]] = {}
+    for each in sources:
+        sections = each.section.walk() if each.section else ()
+        texts.setdefault(each.n, []).extend(text_of(block) for _, part in sections for block in part.blocks)
+    return ["\n".join(each) for each in texts.values()]
 
 
 def _levels(parts: Sequence[Part]) -> list[int]:

@@ -24,7 +24,7 @@ _PLACES: Final = tuple(
     map(
         re.compile,
         (
-            r"[;:]\s|\s[–—-]\s|\s\(|, (?:which|because|and|so|but|where|while|who|whose|although|since)\b",  # noqa: RUF001
+            r"[;:]\s|\s[–—-]\s|\s\((?![A-Z]{2,8}\))|, (?:which|because|and|so|but|where|while|who|whose|although|since)\b",  # noqa: RUF001
             r"\s(?:that|which|who|whose|where|because|while|if|when|unless|until)\s",
             r", (?=[a-z])",
             r"\s(?:for|with|by|in|on|from|as|than|after|before|without|between|and|or)\s",
@@ -46,6 +46,12 @@ _ASIDE: Final = re.compile(
     r"(?:in|on|at|under|during|even|note|use|see|remember|each|any|some|only|not|simply|without|like|unlike|its)\b",
     re.IGNORECASE,
 )
+# Talk of the document about itself.
+_OF_ITSELF: Final = re.compile(
+    r"\bthis (?:how-?to|page|document|section|chapter|guide|article|manual|tutorial|book)\b", re.IGNORECASE
+)
+_NAME_OF_CODE: Final = re.compile(r"\b[A-Z\d]{1,40}_\w+,?")
+_LAST_CLAUSE: Final = re.compile(r"[;:]\s+(?=[^;:]*$)")
 _GOES_ON: Final = re.compile(
     r"\b(?:however|fortunately|unfortunately|though|for example|instead)\b", re.IGNORECASE
 )
@@ -93,12 +99,16 @@ def description_of(
         for at, each in enumerate(_sentences((*opening, *others)))
     ]
     defines, speaks, is_whole, _, best = max(rated, default=(False, False, False, 0, ""))
-    is_better = is_whole and not text.endswith(_ENDS) and not openings.begins_with_condition(best)
+    is_named = frozenset(keyword) <= {*stems_of(text)} and not openings.begins_with_condition(text)
+    is_better = (
+        is_whole and not is_named and not text.endswith(_ENDS) and not openings.begins_with_condition(best)
+    )
     if defines or (speaks and (is_poor or is_better)):
         return best
     whole = [each[-1] for each in rated if each[-1].endswith(_ENDS)]
     naming = next((each for each in whole if frozenset(keyword) <= {*stems_of(each)}), "")
-    if not text.endswith(_ENDS) and (naming or (whole and _DANGLES.search(text))):
+    is_broken_off = _DANGLES.search(text) is not None or (not is_explained and _is_unfinished(text))
+    if not text.endswith(_ENDS) and ((naming and not is_named) or (whole and is_broken_off)):
         return naming or whole[0]
     if rated and not opening:
         # A line under the title, and then sections: the first of them begins to say something.
@@ -154,12 +164,18 @@ def _sentences(blocks: Iterable[Block]) -> Iterator[str]:
 
 def _is_poor(text: str) -> bool:
     """Whether a description needs what is not there, or breaks off before it says something."""
-    if openings.is_weak(text) or openings.needs_before(next(iter(split(text)), ""), frozenset()):
+    first, *_ = split(text) or (text,)
+    if openings.is_weak(text) or openings.needs_before([first], frozenset()) or _OF_ITSELF.search(first):
         return True
     if text.endswith(_ENDS):
         return False
     is_lead = len(text) > _CLAUSE_AFTER and without_lead(text) != text
-    return is_lead or (_BEFORE_MAIN.match(text) is not None and "," not in text)
+    return is_lead or _is_unfinished(text)
+
+
+def _is_unfinished(text: str) -> bool:
+    """Whether a beginning of a sentence has no main clause."""
+    return not openings.has_verb(text) or (_BEFORE_MAIN.match(text) is not None and "," not in text)
 
 
 def _cut_clause(text: str) -> str:
@@ -169,6 +185,13 @@ def _cut_clause(text: str) -> str:
     begin = max(_CLAUSE_AFTER, text.find(",") + 1 if _BEFORE_MAIN.match(text) else 0)
     for kind in _PLACES:
         found = (each.start() for each in kind.finditer(text, begin, MAX_META_DESCRIPTION))
-        if places := [at for at in found if text.count("(", 0, at) == text.count(")", 0, at)]:
+        if places := [at for at in found if _is_clause(text[:at])]:
             return _DANGLING.sub("", text[: places[-1]].rstrip(" ,;:–—(")) + "…"  # noqa: RUF001
     return cut(text, MAX_META_DESCRIPTION)
+
+
+def _is_clause(text: str) -> bool:
+    """Whether a beginning says something, to its end: "Kilns are hot; each pot" does not."""
+    # "The variables KILN_HEAT": the noun looks like a verb with its object.
+    last = _NAME_OF_CODE.sub("", _LAST_CLAUSE.split(text)[-1])
+    return text.count("(") == text.count(")") and openings.has_verb(last)

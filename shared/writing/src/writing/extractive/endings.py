@@ -29,6 +29,7 @@ _GOES_ON: Final = re.compile(
     r"\b(?:click|press|select|choose)(?: on)?(?: the)? [\"“]?(?:Next|Forward|Continue)\b"
 )
 MIN_LAST_WORDS: Final = 30
+_EXAMPLES: Final = re.compile(r"(?:\w+ )?examples?\b|usage|syntax", re.IGNORECASE)
 
 
 def without_promises(parts: Sequence[Part]) -> list[Part]:
@@ -91,7 +92,8 @@ def ended(parts: Sequence[Part], least: int) -> list[Part]:
         kept.pop()
     while kept and kept[-1].units:
         *before, last = kept[-1].units
-        mended = _mended(last, has_more=False, is_last=True)
+        is_unsaid = _is_bare_listing(last) and not _EXAMPLES.match(kept[-1].heading or "")
+        mended = None if is_unsaid else _mended(last, has_more=False, is_last=True)
         units = (*before, *([mended] if mended else []))
         if (
             not before
@@ -118,6 +120,10 @@ def without_bare_end(parts: Sequence[Part], least: int) -> list[Part]:
     is_bare = len(sentences) == 1 and last.words < MIN_LAST_WORDS and last.level == TOP_LEVEL
     has_enough = sum(part.words for part in before) >= least and bool(before) and bool(before[-1].units)
     return before if is_bare and has_enough and last.heading else [*parts]
+
+
+def _is_bare_listing(unit: Unit) -> bool:
+    return unit.is_bare and isinstance(unit.blocks[-1], Listing)
 
 
 def _ended(units: Sequence[Unit], *, has_more: bool, is_last: bool) -> list[Unit]:

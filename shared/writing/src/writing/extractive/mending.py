@@ -76,6 +76,8 @@ class Surroundings:
     """One behind it in its section."""
     listing: bool = False
     """A listing with it or right before it."""
+    names: bool = False
+    """A list or table behind it in its section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ class Mender:
                 and not self.is_as_it_stands
                 and kept[-1:] != [at - 1]
                 and not (leading and kept and is_pointer_dropped)
-                and references.is_dependent(text, self.heading)
+                and (references.is_dependent(text, self.heading) or references.speaks_of_given(text))
             )
             if away is None and not is_torn and (words <= MAX_PARAGRAPH_WORDS or leading or not kept):
                 kept.append(at)
@@ -152,11 +154,12 @@ class Mender:
             return _Reference.DANGLES
         told = references.without_lead(sentence) if leading or around.below else sentence
         is_numbered = references.is_pointer(told) and references.is_numbered(told)
-        if self.is_outdated(sentence) or self._is_aside(sentence) or (leading and is_numbered):
+        is_left_out = self.is_outdated(sentence) or self._is_aside(sentence)
+        if is_left_out or (leading and is_numbered) or references.points_at_table(told):
             return _Reference.POINTS
         is_away = references.is_positional(
             told, has_above=around.above, has_below=around.below, is_whole=self.is_whole
-        )
+        ) or (not (leading or around.names) and references.speaks_of_names_below(told))
         if is_away or (not (around.listing or around.above) and references.needs_listing(told)):
             return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
         links = [each for each in paragraph.links if begin <= each.start < end]
@@ -234,20 +237,22 @@ class Mender:
         """Returns the blocks of an item, an explanation or a note up to a hole."""
         shown: list[Block] = []
         for block in blocks if depth < MAX_DEPTH else ():
-            found = self._inner(block, depth)
+            found = self._inner(block, depth, is_first=not shown)
             if found is None:
                 break
             shown += found
         if shown and len(shown) < len(blocks) and text_of(shown[-1]).endswith(":"):
             # It led up to something that is not shown.
-            shown.pop()
+            last = shown.pop()
+            if isinstance(last, Paragraph) and (sentences := len(split(last.text))) > 1:
+                shown.append(beginning_of(last, sentences - 1))
         return tuple(shown)
 
-    def _inner(self, block: Block, depth: int) -> tuple[Block, ...] | None:
+    def _inner(self, block: Block, depth: int, *, is_first: bool) -> tuple[Block, ...] | None:
         """Returns a block as it is shown within another one; None at a hole."""
         match block:
             case Paragraph():
-                return self._inner_paragraph(block)
+                return self._inner_paragraph(block, is_first=is_first)
             case ItemList(items):
                 inner = (self.inner(item.blocks, depth + 1) for item in items)
                 told = tuple(ListItem(_without_sign(each)) for each in inner if each)
@@ -264,15 +269,21 @@ class Mender:
             case _:
                 return self.structure(block)
 
-    def _inner_paragraph(self, paragraph: Paragraph) -> tuple[Block, ...] | None:
+    def _inner_paragraph(self, paragraph: Paragraph, *, is_first: bool) -> tuple[Block, ...] | None:
         """Keeps items whole: a list without an item is worse than a reference in one."""
         text = paragraph.text
-        mended = self.paragraph(paragraph, leads=text.endswith(":"), surroundings=Surroundings(listing=True))
+        leads = text.endswith(":")
+        mended = self.paragraph(paragraph, leads=leads, surroundings=Surroundings(listing=True))
         if mended is not None:
             return (mended,)
         if paragraph.flags or references.has_credentials(text):
             return None
-        return () if all(map(references.is_pointer, split(text))) else (paragraph,)
+        if all(map(references.is_pointer, split(text))):
+            return ()
+        # A later paragraph that speaks of another part of the page is not missed.
+        near = Surroundings(above=True, below=True, listing=True, names=True)
+        is_told = is_first or leads or self.paragraph(paragraph, surroundings=near) is not None
+        return (paragraph,) if is_told else ()
 
 
 def _without(paragraph: Paragraph, begin: int, end: int) -> Paragraph:

@@ -41,12 +41,13 @@ _POINTER: Final = re.compile(
     r"(?:describes?|explains?|covers?|lists?|discuss(?:es)?|documents?|shows?|presents?|deals?|provides? only)\b"
     r"|^(?:here|below|following) (?:is|are|we|follows?|you)\b|^the following\b|^(?:what follows|there follows)\b"
     rf"|^(?:as |like )?(?:an? |the )?(?:[\w-]+ ){{0,8}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
-    rf"(?:in|at|on|under|by) (?!\w+ parts\b)(?:the |their |its |a )?(?:\w+ ){{0,4}}{_PART}s?\b"
+    rf"(?:in|at|on|under|by) (?!\w+ parts\b)(?:(?:the |their |its |a )?(?:\w+ ){{0,4}}{_PART}s?\b|(?:table|figure) \d)"
     r"|^(?:now )?(?:we|let us|let's|i)(?:'ll| will| shall)? (?:now |also |then |first |next |only )?(?:see|look|turn|discuss|describe|explain|cover|show|start|give|focus|"
     r"talk|review|present|examine|return)\b"
     r"|^(?:click|visit|subscribe|sign up|go to|back to|return to|read more|jump to|next:|previous:|up:)"
     r"|\b(?:all rights reserved|cookie policy|newsletter|terms of (?:use|service)|click here|sponsored)\b|©|^copyright\b"
-    r"|^(?:changed|new|added|deprecated|removed) (?:in|since) (?:version|release|\w+ v?\d)",
+    r"|^(?:changed|new|added|deprecated|removed) (?:in|since) (?:version|release|\w+ v?\d)"
+    r"|^this \w+ was (?:introduced|added) in (?:version |release )?(?:\w+ )?v?\d[\d.]*$",
     re.IGNORECASE,
 )
 # It holds matter, and refers to a place by its number or its position.
@@ -55,6 +56,7 @@ _NUMBERED: Final = re.compile(
     r"|\bappendix [A-Z]\b|\b(?:see|cf\.)(?: also)?(?: the)? (?:section|chapter|appendix|page)\b|§",
     re.IGNORECASE,
 )
+_NUMBERED_TABLE: Final = re.compile(r"\b(?:table|figure) \d", re.IGNORECASE)
 # Type that text loses: "C: is a client's request (bold font)".
 _TYPE: Final = r"(?:in )?(?:(?:a )?(?:bold(?:face)?|italics?)(?: font| type| text| face)?)"
 _BY_TYPE: Final = re.compile(
@@ -83,7 +85,7 @@ _PLACE_NAME: Final = re.compile(r"[A-Z][\w'’.-]*(?: \S+)+")  # noqa: RUF001
 _TOLD_AT: Final = re.compile(rf"\b{_TOLD} (?:\w+ )?(?:in|at|under|within) (?:the )?$", re.IGNORECASE)
 _ABOVE: Final = re.compile(
     r"\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
-    rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously|before|already)\b"
+    rf"|^as a reminder\b|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously|before|already)\b"
     r"|\bthe (?:previous|preceding|last|above|first|second) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b"
     r"|\bin the (?:proposed|given|described) (?:scenario|setup|situation)\b",
     re.IGNORECASE,
@@ -99,6 +101,7 @@ _NEIGHBOUR: Final = re.compile(
     r"|\bthe (?:end|beginning|start|rest|remainder|bottom|top) of this (?:sub-?section|section|page|document|article|guide)\b"
     rf"|\bas (?:we|i)(?:'ve| have| had)? (?:just |already |previously )?(?:saw|seen|know|{_TOLD}|learned|did)\b"
     rf"|\b{_TOLD} (?:elsewhere|in (?:the )?(?:previous|next|preceding|following|earlier|last))\b"
+    rf"|\b(?:{_NEAR}|remarks?) (?:\w+ ){{0,4}}from above\b"
     r"|\b(?:earlier|later|elsewhere|further) in (?:this|the|our)\b|\bsections? (?:above|below)\b|\b(?:above|below) sections?\b"
     r"|\b(?:we|you)(?:'ll| will| shall) (?:\w+ ){1,3}(?:later|shortly|further on)\b|\bsee (?:later|earlier|further (?:on|down))\b",
     re.IGNORECASE,
@@ -111,6 +114,13 @@ _ELSEWHERE: Final = re.compile(
     r"|\b(?:the|this) (?:figure|diagram|graph|picture|screenshot|image|plot)s? (?:shows?|above|below|illustrates?|depicts?|contains?)\b",
     re.IGNORECASE,
 )
+# A listing has none of them.
+_NAMES_BELOW: Final = re.compile(
+    r"\b(?:names?|options?|values?|keywords?|flags|settings|parameters|items|entries) (?:(?:listed|given) )?below\b",
+    re.IGNORECASE,
+)
+# What a sentence before has told of: "Use it to verify the given priorities."
+_GIVEN: Final = re.compile(r"\bthe (?:given|said|resulting|corresponding|respective) \w", re.IGNORECASE)
 _EXAMPLE: Final = re.compile(
     r"\b(?:this|that|our|these|both) (?:(?:\w+ )?examples?|sample|output|listing|snippet|script|session|transcript)\b|\blines? \d+\b"
     r"|\bthe (?:examples?|sample|listing|snippet|transcript)\b|\bthis (?:configuration(?! file)|code|command line|excerpt|query)\b",
@@ -162,7 +172,8 @@ _SAYS_WHICH: Final = re.compile(
 )
 _SUBJECT_WORDS: Final = 5
 _COMPANY: Final = re.compile(
-    r"\b([A-Z][a-z]{2,20}) (?:Corp|Inc|Ltd|GmbH|LLC)\b"
+    # Not of a longer name: "Potters Supply Corp".
+    r"(?:(?<![A-Za-z] )|\b(?:[a-z]{1,20}|The|At|In|For|By) )\b([A-Z][a-z]{2,20}) (?:Corp|Inc|Ltd|GmbH|LLC)\b"
     r"|\b(?:[Tt]he|[Mm]any|[Aa]ll|of|by|at|for) ([A-Z][a-z]{2,20}) (?:administrators|engineers|employees|staff|headquarters)\b"
 )
 _CREDENTIALS: Final = re.compile(r"://[^\s/@]{1,200}@")
@@ -198,6 +209,21 @@ def is_positional(sentence: str, *, has_above: bool, has_below: bool, is_whole: 
         or (not has_above and _ABOVE.search(sentence) is not None)
         or (not has_below and _BELOW.search(sentence) is not None)
     )
+
+
+def points_at_table(sentence: str) -> bool:
+    """Whether a sentence only says which table or figure has it; where those are shown, they have no numbers."""
+    return _NUMBERED_TABLE.search(sentence) is not None and is_pointer(sentence)
+
+
+def speaks_of_names_below(sentence: str) -> bool:
+    """Whether a sentence needs a list or table behind it: "one or more of the options below"."""
+    return _NAMES_BELOW.search(sentence) is not None
+
+
+def speaks_of_given(sentence: str) -> bool:
+    """Whether a sentence speaks of what the one before it has told of: "the given priorities"."""
+    return _GIVEN.search(sentence) is not None
 
 
 def speaks_of_type(text: str) -> bool:

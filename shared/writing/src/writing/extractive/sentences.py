@@ -15,6 +15,8 @@ _ABBREVIATION: Final = re.compile(
     r"(?:^|[\s(])(?:cf|e\.g|i\.e|vs|resp|approx|ca|fig|figs|sect|chap|no|vol|pp|incl)\.$", re.IGNORECASE
 )
 _LONGEST_ABBREVIATION: Final = 10
+# Behind a full stop in quotes: "the operator ".", which …".
+_GOES_ON: Final = re.compile(r"\s?[\"'”’)\]]{0,3}[,;:)]")  # noqa: RUF001 - typographic quotes
 _LEAST_LETTERS: Final = 0.7
 
 
@@ -29,7 +31,11 @@ def spans(paragraph: str) -> tuple[tuple[int, int], ...]:
         open_bracket = text.count("(") > text.count(")")
         if not text or (
             end < len(paragraph)
-            and (open_bracket or _ABBREVIATION.search(text, max(0, len(text) - _LONGEST_ABBREVIATION)))
+            and (
+                open_bracket
+                or _GOES_ON.match(paragraph, end)
+                or _ABBREVIATION.search(text, max(0, len(text) - _LONGEST_ABBREVIATION))
+            )
         ):
             continue
         at = start + len(paragraph[start:end]) - len(paragraph[start:end].lstrip())

@@ -1,7 +1,8 @@
 """Titles and headings as a person would write them. Pure."""
 
 import re
-from collections.abc import Container
+from collections import Counter
+from collections.abc import Container, Sequence
 from typing import Final
 
 from documents.words import bare_title, stems_of, telling_stems, words_of
@@ -60,10 +61,14 @@ _GENERAL: Final = frozenset(
         "implementing preparing adapting changing updating manually automatically basic basics advanced simple complete full "
         "example concrete procedure recommended principle principles mechanism mechanisms purpose operation methods theory practice step steps problem problems test tests restriction "
         "restrictions drawback drawbacks requirement requirements limitation limitations rule rules structure layout results "
-        "server client side system "
+        "server client side system feature features main key security tools quick start getting started contributing "
+        "introduction overview concepts notes additional general other considerations options settings file files format formats frequently asked questions faq "
     )
 )
 MAX_GENERAL: Final = 3
+MIN_NAMED_IN: Final = 3
+"""Texts that name a work."""
+_NAME_WITHIN: Final = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]{0,20}[a-z](?=[ ,.;:)’'])")  # noqa: RUF001
 
 
 def tidy(heading: str) -> str:
@@ -114,8 +119,23 @@ def heading_of(title: str, *, is_entry: bool) -> str:
     return shortened(text[:1].upper() + text[1:] if _PLAIN_WORDS.fullmatch(text) else text, MAX_HEADING)
 
 
+def work_name(texts: Sequence[str]) -> str:
+    """Returns the name that most texts of a work speak of, within their sentences; "" if there is none."""
+    found = [Counter(_NAME_WITHIN.findall(text)) for text in texts]
+    every = Counter(name for each in found for name in each)
+    uses = sum(found, Counter[str]())
+    often = [name for name, count in every.items() if count >= MIN_NAMED_IN and count * 2 > len(texts)]
+    return max(often, key=lambda name: (every[name], uses[name], name), default="")
+
+
 def article_title(
-    keyword: str, title: str, *, is_entry: bool, page: str = "", names: Container[str] = frozenset()
+    keyword: str,
+    title: str,
+    *,
+    is_entry: bool,
+    page: str = "",
+    names: Container[str] = frozenset(),
+    work: str = "",
 ) -> str:
     """Returns the title of the page, or section, if it is the keyword; else the keyword. Names of code keep their case.
 
@@ -127,6 +147,7 @@ def article_title(
         is_entry: whether it is an entry of a list of functions or settings.
         page: the title of the page that a section stands on.
         names: the names of code of the section and those below it.
+        work: the name of what the page is about, if it is known.
     """
     own = heading_of(title, is_entry=True) if is_entry else tidy(title)
     is_own = telling_stems(own) == telling_stems(keyword) or own.casefold() == tidy(keyword).casefold()
@@ -149,7 +170,10 @@ def article_title(
         or is_name
         or _NAME_OF_CODE.match(named)
     )
-    if not place or not (is_code or (page and _is_general(named))):
+    is_common = _is_general(named)
+    if is_entry or (is_common and (not page or _is_general(tidy(page)))):
+        place = work or (place if page else "")
+    if not place or not (is_code or is_common):
         return shortened(named, MAX_TITLE)
     placed = f"{named} ({place})"
     is_told = frozenset(telling_stems(named)) & frozenset(telling_stems(place))

@@ -352,7 +352,7 @@ class _BlockReader:
             return None
         around = self._surroundings()
         if leads or continues:
-            around = replace(around, below=True, listing=True)
+            around = replace(around, below=True, listing=True, names=True)
         return self._mender.paragraph(paragraph, leads=leads, surroundings=around)
 
     def _surroundings(self) -> Surroundings:
@@ -361,6 +361,7 @@ class _BlockReader:
             above=self._is_connected and self._at > 0,
             below=any(isinstance(each, Structure) for each in behind),
             listing=self._beside_listing,
+            names=any(isinstance(each, ItemList | Table | Definitions) for each in behind),
         )
 
     def _take_listing_of_last_item(self, blocks: list[Block]) -> None:

@@ -115,7 +115,9 @@ def added_limits(these: Comparison) -> Iterator[str]:
     """“Only”, “all”, “fake”, “proven”, “still” and their like, which the passages lack."""
     said = these.said.words | these.said.keys
     for some in _ADDITIONS:
-        own = these.claim.words & some.words - (_IF_DENIED if these.claim.words & _DENYING | {"than"} & these.claim.words else frozenset())
+        own = these.claim.words & some.words - (
+            _IF_DENIED if these.claim.words & _DENYING | {"than"} & these.claim.words else frozenset()
+        )
         if own and not said & some.same:
             yield f"its passages do not say “{min(own)}”"
 
@@ -274,8 +276,14 @@ def causes(these: Comparison) -> Iterator[str]:
         cause = one if plain_word(token) not in _BEFORE_CAUSE or not at else other
         said = (each.sentence for each in these.stated)
         if not any(
-            (_told_words(each) & wanted or "since" in each.words & {plain_word(token)} or (is_purpose and _aims(each, other)))
-            and each.keys & one and each.keys & other and _gives(each, cause)
+            (
+                _told_words(each) & wanted
+                or "since" in each.words & {plain_word(token)}
+                or (is_purpose and _aims(each, other))
+            )
+            and each.keys & one
+            and each.keys & other
+            and _gives(each, cause)
             for each in said
         ):
             yield f"its passages do not say “{token.text}”"
@@ -287,8 +295,11 @@ def _told_words(said: SentencePiece) -> AbstractSet[str]:
     joining = {
         plain_word(each)
         for at, each in enumerate(tokens)
-        if plain_word(each) not in _SEVERAL_SENSES or _joins(tokens, at)
-        and (plain_word(each) != "as" or not at or tokens[at - 1].kind is WordKind.BREAK)
+        if plain_word(each) not in _SEVERAL_SENSES
+        or (
+            _joins(tokens, at)
+            and (plain_word(each) != "as" or not at or tokens[at - 1].kind is WordKind.BREAK)
+        )
     }
     return joining
 

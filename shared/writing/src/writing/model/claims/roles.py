@@ -344,7 +344,11 @@ def comparisons(these: Comparison) -> Iterator[str]:
 def _has_degree(own: "_Compared", these: Comparison) -> bool:
     if own.word == "more":
         return bool(these.said.words & _DEGREES)
-    return own.word in these.said.keys or own.word in {t.key for t in these.said.tokens} or bool(OPPOSITES.get(own.word, frozenset()) & these.said.keys)
+    return (
+        own.word in these.said.keys
+        or own.word in {t.key for t in these.said.tokens}
+        or bool(OPPOSITES.get(own.word, frozenset()) & these.said.keys)
+    )
 
 
 @dataclass(frozen=True, slots=True)
