@@ -105,6 +105,7 @@ def test_one_page_is_enough_and_keeps_its_order() -> None:
     )
     assert article.title == "Kiln"
     assert article.slug == "kiln"
+    assert article.section is None
     assert article.meta_description == KILN
     assert article.cited == (1,)
     assert article.label == EXTRACTIVE_LABEL
@@ -342,6 +343,7 @@ def test_an_entry_opens_with_its_signature() -> None:
     )
     article = digest(source(entry, titles_above=("Calls",), about=0.95), keyword="kiln_fire")
     assert article.title == "kiln_fire (Calls)"
+    assert article.section == "kiln_fire"
     assert article.body_markdown.startswith(
         "**kiln_fire(load, hours)** \u2013 Fires the load of a kiln for some hours. [1]"
     )

@@ -311,6 +311,7 @@ class _SpineArticle:
             each
             for each in self._others
             if each.n not in shown
+            and each.url
             and by_address.get(each.url) is each
             and each.about >= MIN_ABOUT
             and comparable(_heading(each)) not in taken
