@@ -211,7 +211,7 @@ DESCRIPTION
 
            # The note of the morning.
 
-           note = <<EOF
+           note = &lt;&lt;EOF
            Kiln: hot
 
            I have to tell you that the kiln is hot now, and that the pots

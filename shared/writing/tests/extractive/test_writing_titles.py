@@ -51,6 +51,7 @@ def test_a_general_title_names_its_page_or_work(title: str, page: str, is_entry:
     [
         (("In Kilnworks, glazes melt.", "As with Kilnworks before.", "Use Kilnworks."), "Kilnworks"),
         (("In Kilnworks, glazes melt.", "As with Kilnworks."), ""),
+        (("Fire with Kilnworks." * 5,), "Kilnworks"),
         (("With the GPU only.",) * 3, ""),
         ((), ""),
     ],

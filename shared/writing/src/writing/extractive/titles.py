@@ -68,6 +68,8 @@ _GENERAL: Final = frozenset(
 MAX_GENERAL: Final = 3
 MIN_NAMED_IN: Final = 3
 """Texts that name a work."""
+MIN_USES: Final = 5
+"""The times that one or two texts name it."""
 _NAME_WITHIN: Final = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]{0,20}[a-z](?=[ ,.;:)’'])")  # noqa: RUF001
 
 
@@ -124,7 +126,11 @@ def work_name(texts: Sequence[str]) -> str:
     found = [Counter(_NAME_WITHIN.findall(text)) for text in texts]
     every = Counter(name for each in found for name in each)
     uses = sum(found, Counter[str]())
-    often = [name for name, count in every.items() if count >= MIN_NAMED_IN and count * 2 > len(texts)]
+    often = [
+        name
+        for name, count in every.items()
+        if count * 2 > len(texts) and (count >= MIN_NAMED_IN or uses[name] >= MIN_USES)
+    ]
     return max(often, key=lambda name: (every[name], uses[name], name), default="")
 
 
