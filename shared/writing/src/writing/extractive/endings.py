@@ -117,7 +117,13 @@ def without_bare_end(parts: Sequence[Part], least: int) -> list[Part]:
     """Returns the parts without a last one that is a single short sentence, if there are enough words without it."""
     *before, last = parts
     sentences = split(last.units[0].text) if len(last.units) == 1 and len(last.blocks) == 1 else ()
-    is_bare = len(sentences) == 1 and last.words < MIN_LAST_WORDS and last.level == TOP_LEVEL
+    # Of a page that begins with an entry, all entries are as short.
+    is_bare = (
+        len(sentences) == 1
+        and last.words < MIN_LAST_WORDS
+        and last.level == TOP_LEVEL
+        and not (before and before[0].heading)
+    )
     has_enough = sum(part.words for part in before) >= least and bool(before) and bool(before[-1].units)
     return before if is_bare and has_enough and last.heading else [*parts]
 
