@@ -50,7 +50,9 @@ def _with_units(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
         end = at + 1
         while end < len(tokens) and (tokens[end].kind is WordKind.NUMBER or tokens[end].text in _RANGES):
             end += 1
-        end += [each.key in _DEGREES for each in tokens[end : end + 2]] == [False, True] and tokens[end].key == "°"
+        end += [each.key in _DEGREES for each in tokens[end : end + 2]] == [False, True] and tokens[
+            end
+        ].key == "°"
         power = tokens[end].key if end + 1 < len(tokens) and tokens[end].key in _POWERS else ""
         end += bool(power)
         behind = tokens[end].key if end < len(tokens) and tokens[end].kind is WordKind.CONTENT else ""
@@ -173,6 +175,8 @@ def _begins_range(tokens: Sequence[Token], at: int) -> bool:
     to = next(
         (place for place in range(at + 1, len(tokens)) if tokens[place].key not in UNIT_KEYS), len(tokens)
     )
-    return to > at + 1 and [plain_word(each) for each in tokens[to : to + 1]] == ["to"] and [
-        each.kind for each in tokens[to + 1 : to + 2]
-    ] == [WordKind.NUMBER]
+    return (
+        to > at + 1
+        and [plain_word(each) for each in tokens[to : to + 1]] == ["to"]
+        and [each.kind for each in tokens[to + 1 : to + 2]] == [WordKind.NUMBER]
+    )
