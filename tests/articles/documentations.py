@@ -37,6 +37,8 @@ DOCUMENTATIONS: Final = (
     Documentation("mkdocs-doc", "MkDocs"),
     Documentation("gnucash-docs", "DocBook, Yelp's stylesheets"),
     Documentation("qtbase5-doc-html", "QDoc"),
+    Documentation("rsyslog-doc", "Sphinx, its own theme"),
+    Documentation("sqlite3-doc", "by hand"),
 )
 
 

@@ -153,7 +153,8 @@ def rules_worth(items: Sequence[ExamItem]) -> Iterator[tuple[str, int, int]]:
 def main() -> None:
     if sys.argv[1:2] == ["refused"]:
         items = read_folder(sys.argv[2]) if sys.argv[2] in MORE_BANKS else read_bank()
-        return _say(json.dumps(list(unmended(items)), ensure_ascii=False, indent=1))
+        _say(json.dumps(list(unmended(items)), ensure_ascii=False, indent=1))
+        return
     halves = {half: read_bank(half) for half in HALVES}
     for name, items in {**halves, **{bank: read_folder(bank) for bank in MORE_BANKS}}.items():
         found = count(items)

@@ -6,7 +6,7 @@ The work is bounded: a sentence of at most 60 words against four sentences of at
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from writing.model.claims.pieces import SentencePiece, meaningful_keys, pieces_of
@@ -118,7 +118,9 @@ class Comparison:
         return [each.sentence.tokens for each in self.support]
 
 
-def _statements(evidence: Evidence) -> list[Statement]:
+@lru_cache(256)
+def _statements(evidence: Evidence) -> tuple[Statement, ...]:
+    """Returns the statements of a passage, which many sentences are held against in turn."""
     heading = tokens_of(normal(evidence.heading or ""))
     named = frozenset(meaningful_keys(heading))
     found: list[Statement] = []
@@ -138,7 +140,7 @@ def _statements(evidence: Evidence) -> list[Statement]:
                 named.union(*(each.sentence.keys for each in found)),
             )
         )
-    return found
+    return tuple(found)
 
 
 def _nearest(claim: SentencePiece, stated: Sequence[Statement]) -> list[Statement]:

@@ -30,7 +30,7 @@ _CAUSE_NOUNS: Final = frozenset({"reason", "reasons", "cause", "causes"})
 _PURPOSES: Final = words("joins", "purposes")
 _RANKS: Final = words("ranks", "words")
 _NO_SUPERLATIVES: Final = words("ranks", "no_superlatives")
-_IF_DENIED: Final = frozenset({"any", "anybody", "anything", "anywhere"})
+_ANY: Final = frozenset({"any", "anybody", "anything", "anywhere"})
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had", "then"})
 _MODAL: Final = frozenset("can may must do does will should".split())  # noqa: SIM905
@@ -114,10 +114,9 @@ def _limits(piece: SentencePiece, at: int, these: Comparison, drawn_on: bool) ->
 def added_limits(these: Comparison) -> Iterator[str]:
     """“Only”, “all”, “fake”, “proven”, “still” and their like, which the passages lack."""
     said = these.said.words | these.said.keys
+    denied = these.claim.words & (_DENYING | {"than"})
     for some in _ADDITIONS:
-        own = these.claim.words & some.words - (
-            _IF_DENIED if these.claim.words & _DENYING | {"than"} & these.claim.words else frozenset()
-        )
+        own = these.claim.words & some.words - (_ANY if denied else frozenset())
         if own and not said & some.same:
             yield f"its passages do not say “{min(own)}”"
 
@@ -292,16 +291,12 @@ def causes(these: Comparison) -> Iterator[str]:
 def _told_words(said: SentencePiece) -> AbstractSet[str]:
     """Returns its words; “as” only where a clause begins with it, and “so” and “since” where they tell a cause."""
     tokens = said.tokens
-    joining = {
-        plain_word(each)
-        for at, each in enumerate(tokens)
-        if plain_word(each) not in _SEVERAL_SENSES
-        or (
-            _joins(tokens, at)
-            and (plain_word(each) != "as" or not at or tokens[at - 1].kind is WordKind.BREAK)
-        )
+    return {
+        word
+        for at, word in enumerate(map(plain_word, tokens))
+        if word not in _SEVERAL_SENSES
+        or (_joins(tokens, at) and (word != "as" or not at or tokens[at - 1].kind is WordKind.BREAK))
     }
-    return joining
 
 
 def _aims(said: SentencePiece, purpose: AbstractSet[str]) -> bool:

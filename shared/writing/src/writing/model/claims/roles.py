@@ -36,6 +36,7 @@ _ENDS_SUBJECT: Final = (
     | _AUXILIARIES
     | {"that", "and", "or", "when", "where", "than", "since", "until", "before", "after"}
 )
+_ENDS_STATEMENT: Final = frozenset({";", ":", "but", "while", "whereas", "although", "though"})
 _OFTEN: Final = frozenset("often always never sometimes seldom also still".split())  # noqa: SIM905
 """Between a noun and its verb, and seldom behind a verb."""
 _DEGREES: Final = frozenset({"more", "less", "fewer"})
@@ -103,7 +104,7 @@ def _verbs(tokens: Sequence[Token]) -> Iterator[_Verb]:
             subject = tuple(_words_before(tokens, back + 1))
         else:
             subject = _subject(tokens[: _before_aside(tokens, back) + 1])
-        begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].text in {";", ":"}), 0)
+        begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].text in _ENDS_STATEMENT), 0)
         end = next((e for e in range(at + 1, len(tokens)) if tokens[e].text in {";", ":"}), len(tokens))
         yield _Verb(
             token.key,
@@ -275,17 +276,22 @@ def mixed_statements(these: Comparison) -> Iterator[str]:
 
 def split_names(these: Comparison) -> Iterator[str]:
     """Names whose words the passages have, but not together."""
-    texts = [text for each in these.stated for text in (each.sentence.tokens, each.heading)]
+    told = [
+        (one, other)
+        for one, other in pairwise(these.claim.tokens)
+        if all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
+        and {one.key, other.key} <= these.known
+        and not one.text.endswith(("'s", "’s"))  # noqa: RUF001
+    ]
+    texts = [text for each in these.stated for text in (each.sentence.tokens, each.heading)] if told else []
     theirs = {
         (each.key, other.key)
         for text in texts
         for at, each in enumerate(text)
         for other in text[at + 1 : at + 4]
     }
-    for one, other in pairwise(these.claim.tokens):
-        named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
-        known = {one.key, other.key} <= these.known and not one.text.endswith(("'s", "’s"))  # noqa: RUF001
-        if named and known and (one.key, other.key) not in theirs:
+    for one, other in told:
+        if (one.key, other.key) not in theirs:
             yield f"its passages do not say “{one.text} {other.text}”"
 
 
@@ -328,7 +334,7 @@ def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], 
 
 
 def comparisons(these: Comparison) -> Iterator[str]:
-    """Compared things that have changed sides, or more for less: “Ann is older than Ben” for “Ben is older than Ann”."""
+    """Comparatives that no passage has; compared things that have changed sides, or more for less: “Ann is older than Ben” for “Ben is older than Ann”."""
     theirs = [each for text in these.texts for each in _compared(text)]
     for own in _compared(these.claim.tokens):
         if own.word and own.degree and not _has_degree(own, these):
@@ -342,13 +348,11 @@ def comparisons(these: Comparison) -> Iterator[str]:
 
 
 def _has_degree(own: "_Compared", these: Comparison) -> bool:
+    """Whether the passages say “more” or “less” of anything, or this comparative or its opposite."""
+    keys = {token.key for token in these.said.tokens}
     if own.word == "more":
         return bool(these.said.words & _DEGREES)
-    return (
-        own.word in these.said.keys
-        or own.word in {t.key for t in these.said.tokens}
-        or bool(OPPOSITES.get(own.word, frozenset()) & these.said.keys)
-    )
+    return own.word in keys or not keys.isdisjoint(OPPOSITES.get(own.word, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +374,8 @@ def _same_degree(own: _Compared, there: _Compared) -> int | None:
 def _compared(tokens: Sequence[Token]) -> Iterator[_Compared]:
     words = [plain_word(each) for each in tokens]
     for at in range(1, len(tokens) - 1):
+        if words[at] not in {"than", "as"}:
+            continue
         begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].kind is WordKind.BREAK), 0)
         end = next((e for e in range(at + 1, len(tokens)) if tokens[e].kind is WordKind.BREAK), len(tokens))
         before, behind = words[max(begin, at - NEAREST) : at], tokens[at + 1 : end]
