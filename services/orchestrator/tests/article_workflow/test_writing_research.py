@@ -61,12 +61,18 @@ async def test_sources_are_read_with_the_key(research: Any) -> None:
 async def test_a_section_about_the_keyword_is_read_with_its_place(research: Any) -> None:
     steeping = Section("Steeping", 2, "steeping", (Paragraph("Twelve hours \\u0000 in the fridge."),))
     source = {"n": 1, "title": "Cold brew", "passages": []}
-    section = {"section": encode_section(steeping), "about": 0.92, "titles_above": ["Cold brew"]}
+    section = {
+        "section": encode_section(steeping),
+        "about": 0.92,
+        "titles_above": ["Cold brew"],
+        "work": "Coffee",
+    }
     research.body = json.dumps({"sources": [source | section]}).encode()
 
     (read,) = await client(research).fetch(RESEARCH, BRAND)
 
     assert (read.section, read.about, read.titles_above) == (steeping, 0.92, ("Cold brew",))
+    assert read.work == "Coffee"
 
 
 @pytest.mark.parametrize(

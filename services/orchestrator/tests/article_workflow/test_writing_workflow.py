@@ -210,10 +210,10 @@ async def test_sources_that_give_no_article_end_the_keyword_with_a_reason(
     assert "kiln" in sent["payload"]["detail"]
 
 
-async def test_the_day_of_a_source_is_stored_with_the_article(
+async def test_day_and_work_of_a_source_are_stored_with_the_article(
     orchestrator_database: Database, command: DomainMessage[ContentGenerate], context: Context
 ) -> None:
-    dated = (replace(SOURCES[0], published_on=date(2025, 6, 1)), *SOURCES[1:])
+    dated = (replace(SOURCES[0], published_on=date(2025, 6, 1), work="Kilns"), *SOURCES[1:])
     record = await workflow_of(orchestrator_database, CountedCalls(dated)).generate(command, context)
     async with orchestrator_database.transaction() as tx:
         await write_records(tx, record)
@@ -221,8 +221,8 @@ async def test_the_day_of_a_source_is_stored_with_the_article(
     async with orchestrator_database.connection() as connection:
         content = await find_content(connection, command.payload.content_id)
     assert content is not None
-    days = {source["n"]: source["published_on"] for source in content.sources}
-    assert days == {1: "2025-06-01"}
+    told = {source["n"]: (source["published_on"], source["work"]) for source in content.sources}
+    assert told == {1: ("2025-06-01", "Kilns")}
 
 
 async def test_an_unknown_brand_is_said_to_be_one(
