@@ -93,6 +93,7 @@ def test_blocks_that_belong_together(blocks: list[Block], expected: list[str]) -
         (f"{HEAT} For more information, ask a potter. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"This section describes kilns. {HEAT}", HEAT),
         (f"{HEAT} The table above lists cones. {LOAD}", HEAT),
+        (f"{HEAT} It is the purpose of this document to discuss cones.", HEAT),
         (f"{HEAT} Additional chapters describe cones.", HEAT),
         (f"{HEAT} Answers are summarized in Table 4. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"{HEAT} This kiln was introduced in Kilnworks 4.6. {LOAD}", f"{HEAT} […] {LOAD}"),

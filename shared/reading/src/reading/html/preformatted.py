@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, Listing, ListItem, Paragraph
@@ -63,16 +63,19 @@ def _with_whole_templates(chunks: Sequence[Heading | _Chunk], base: int) -> Iter
     at = 0
     while at < len(chunks):
         lead = chunks[at - 1] if at else None
-        inside = [*takewhile(lambda each: isinstance(each, _Chunk) and each.margin > base, chunks[at:])]
-        parts = [each for each in inside if isinstance(each, _Chunk)]
-        is_announced = isinstance(lead, _Chunk) and lead.margin == base and lead.text.endswith(":")
-        if is_announced and len(parts) > 1 and _is_template(parts, base):
+        parts: list[_Chunk] = []
+        if isinstance(lead, _Chunk) and lead.margin == base and lead.text.endswith(":"):
+            for each in islice(chunks, at, None):
+                if isinstance(each, Heading) or each.margin <= base:
+                    break
+                parts.append(each)
+        if len(parts) > 1 and _is_template(parts, base):
             lines = (line for part in parts for line in ("", *part.lines))
             yield _Chunk((*lines,)[1:], is_listing=True)
+            at += len(parts)
         else:
-            parts = []
             yield chunks[at]
-        at += len(parts) or 1
+            at += 1
 
 
 def _is_template(parts: Sequence[_Chunk], base: int) -> bool:

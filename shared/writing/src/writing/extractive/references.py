@@ -33,6 +33,7 @@ _POINTER: Final = re.compile(
     r"|^(?:to|for|if|in case|in order to) [^,]{1,120}, (?:please )?(?:see|refer to|consult)\b"
     # "Look at the grooves in the rubber" is a step.
     rf"|^(?:please )?look at (?:\w+ ){{0,4}}(?:{_PART}|documentation|examples?|files?)s?\b"
+    rf"|^(?:it is )?the (?:purpose|aim|goal|scope) of (?:this|the present) {_PART}\b"
     r"|^(?:additional|other|further|later|subsequent) (?:chapters|sections|pages) \w"
     r"|^more (?:on|about)\b|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
     r"|^(?:more|further|additional|full|complete|detailed|some) (?:\w+ ){0,2}(?:information|details?|documentation|examples?|explanations?) "
