@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise, takewhile
+from itertools import pairwise, takewhile
 from typing import Final
 
 from documents.blocks import Block, DefinitionEntry, Definitions, ItemList, Listing, ListItem, Paragraph
@@ -65,7 +65,7 @@ def _with_whole_templates(chunks: Sequence[Heading | _Chunk], base: int) -> Iter
         lead = chunks[at - 1] if at else None
         parts: list[_Chunk] = []
         if isinstance(lead, _Chunk) and lead.margin == base and lead.text.endswith(":"):
-            for each in islice(chunks, at, None):
+            for each in map(chunks.__getitem__, range(at, len(chunks))):
                 if isinstance(each, Heading) or each.margin <= base:
                     break
                 parts.append(each)
