@@ -26,7 +26,8 @@ from receipts.errors import (
     UnknownOutcome,
 )
 
-_CONNECT_SECONDS: Final = 3.0
+_CONNECT_SECONDS: Final = 10.0
+"""A process that the machine holds up for seconds does not take the other side for away."""
 _MORE_SECONDS: Final = 3.0
 """Extra time for the gateway's own answer."""
 _LISTING_SECONDS: Final = 10.0

@@ -14,7 +14,8 @@ from orchestrator.article_workflow.model_refusals import excerpt, is_filtered, r
 from writing.model.chat import FILTERED, ChatCompletion, ChatRequest, TokenUsage
 
 MAX_BYTES: Final = 2 * 1024 * 1024
-CONNECT_SECONDS: Final = 3.0
+_CONNECT_SECONDS: Final = 10.0
+"""A process that the machine holds up for seconds does not take the model for away."""
 _THERE_SECONDS: Final = 2.0
 """Seconds for the check whether a server that timed out is up at all."""
 
@@ -76,7 +77,7 @@ class ChatClient:
                 "Accept": "application/json",
                 "Accept-Encoding": "identity",
             },
-            connect_seconds=min(CONNECT_SECONDS, timeout_seconds),
+            connect_seconds=min(_CONNECT_SECONDS, timeout_seconds),
         )
         self._url = f"{self._origin.url}{_COMPLETIONS}"
 

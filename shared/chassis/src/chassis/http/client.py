@@ -19,7 +19,8 @@ from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
 from chassis.http.problem_codes import BLANK
 from chassis.http.spans import Exchange, client_span
 
-_CONNECT_SECONDS: Final = 3.0
+_CONNECT_SECONDS: Final = 10.0
+"""A process that the machine holds up for seconds does not take the other side for away."""
 _LONGEST_WAIT: Final = timedelta(hours=1)
 """Longer `Retry-After` values are cut to this: longer waits would look like lost work."""
 _READY_SECONDS: Final = 2.0
