@@ -41,7 +41,12 @@ OPENS = {
         "GET /v1/spend",
     },
     ("research", "orchestrator"): {WHOSE_A_KEY_IS},
-    ("publisher", "orchestrator"): {"GET /v1/content", "GET /v1/content/{content_id}", WHOSE_A_KEY_IS},
+    ("publisher", "orchestrator"): {
+        "GET /v1/content",
+        "GET /v1/content/{content_id}",
+        "GET /v1/content/{content_id}/versions/{version}",
+        WHOSE_A_KEY_IS,
+    },
     ("social", "orchestrator"): {
         "GET /v1/brands/{slug}",
         "GET /v1/content/{content_id}",

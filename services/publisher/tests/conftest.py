@@ -47,6 +47,7 @@ class OrchestratorStandIn:
 
     def __init__(self) -> None:
         self.documents: dict[UUID, dict[str, Any]] = {}
+        self.versions: dict[tuple[UUID, int], dict[str, Any]] = {}
         self.answer: Callable[[Request], Response] | None = None
         """Set to answer every request otherwise."""
         self.statuses: list[int] = []
@@ -93,6 +94,15 @@ class OrchestratorStandIn:
         self.lists.append(len(asked))
         found = [self.documents[each] for each in asked if each in self.documents]
         return JSONResponse({"items": [{"etag": self._etag(each), "content": each} for each in found]})
+
+    async def version(self, request: Request) -> Response:
+        """`GET /v1/content/{id}/versions/{version}`."""
+        found = self.versions.get((UUID(request.path_params["content_id"]), request.path_params["version"]))
+        return (
+            JSONResponse({"detail": "there is no such version"}, 404)
+            if found is None
+            else JSONResponse(found)
+        )
 
     @staticmethod
     def _etag(document: dict[str, Any]) -> str:
@@ -159,6 +169,7 @@ def orchestrator() -> Iterator[OrchestratorStandIn]:
     app = Starlette(
         routes=[
             Route("/v1/content", stand_in.several),
+            Route("/v1/content/{content_id}/versions/{version:int}", stand_in.version),
             Route("/v1/content/{content_id}", stand_in.content),
         ]
     )

@@ -68,7 +68,12 @@ if TYPE_CHECKING:
 
 ASKED_WHOSE_A_KEY_IS: Final = "GET /v1/keys/{key_id}/introspection"
 READ_BY_PUBLISHER: Final = frozenset(
-    {"GET /v1/content", "GET /v1/content/{content_id}", ASKED_WHOSE_A_KEY_IS}
+    {
+        "GET /v1/content",
+        "GET /v1/content/{content_id}",
+        "GET /v1/content/{content_id}/versions/{version}",
+        ASKED_WHOSE_A_KEY_IS,
+    }
 )
 """Routes that the publisher may call."""
 READ_BY_RESEARCH: Final = frozenset({ASKED_WHOSE_A_KEY_IS})

@@ -218,3 +218,20 @@ async def test_who_kept_a_sentence_goes_with_the_article(draft: Any) -> None:
                 f"select count(*) from {table} as t where t::text like '%ann-the-editor%'"
             )
             assert found == 0
+
+
+async def test_each_sentence_of_a_version_has_its_verdict_also_those_that_a_person_changed(
+    draft: Any,
+) -> None:
+    body = "Cold brew steeps for thirty hours. [1] It tastes mild. [1]"
+    (await draft.decide("edit", version=1, body_markdown=body)).raise_for_status()
+    path = f"/v1/content/{draft.content_id}/sentences"
+    first = (await draft.api.get(path, params={"version": 1})).json()
+    second = (await draft.api.get(path)).json()
+
+    assert [each["verdict"] for each in first["blocks"][0]["sentences"]] == ["held", "confirmed"]
+    assert (first["carried"], first["total"], first["version"]) == (2, 2, 1)
+    assert first["passages"]["s1p1"]["text"] == "Steep it for twelve hours. It keeps for two weeks."
+    assert [each["verdict"] for each in second["blocks"][0]["sentences"]] == ["unsupported", "confirmed"]
+    assert (second["carried"], second["total"], second["version"]) == (1, 2, 2)
+    assert (await draft.api.get(path, params={"version": 9})).status_code == 404

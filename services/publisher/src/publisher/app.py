@@ -112,6 +112,7 @@ def build(settings: Settings) -> Service:
         articles_per_page=per_page,
         receipts=receipts,
         host_proof=host_proof,
+        drafts=orchestrator,
     )
     service.serve(api)
     return service

@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from typing import Self
 from uuid import UUID
 
-from pydantic import BaseModel, SecretStr
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from chassis.http.client import (
     GoneError,
     JsonAnswer,
+    NotThereError,
     PassingError,
     Peer,
     ServiceClient,
@@ -16,8 +17,9 @@ from chassis.http.client import (
     UnusableAnswerError,
 )
 from chassis.http.documents import Documents
+from envelope.brand.article import ArticleText
 from messaging import Dependency, RetryLater, Unprocessable
-from publisher.domain import Article
+from publisher.domain import Article, CitedSource
 
 __all__ = ["Fetched", "OrchestratorClient", "Unchanged"]
 
@@ -35,6 +37,12 @@ class _ListedArticle(BaseModel):
 
 class _ArticleList(BaseModel):
     items: tuple[_ListedArticle, ...]
+
+
+class _VersionText(ArticleText):
+    """What `GET /v1/content/{id}/versions/{version}` has of a version and a page shows."""
+
+    sources: tuple[CitedSource, ...]
 
 
 class OrchestratorClient:
@@ -89,6 +97,31 @@ class OrchestratorClient:
             return None
         except UnusableAnswerError as problem:
             raise Unprocessable(str(problem)) from problem
+
+    async def version(self, content_id: UUID, version: int) -> Article | None:
+        """The article with the text of one of its versions; None if there is no such version, or the article was deleted.
+
+        Raises: as `article`.
+        """
+        current = await self.article(content_id)
+        if not isinstance(current, Fetched):
+            return None
+        path = f"/v1/content/{content_id}/versions/{version}"
+        try:
+            async with self._orchestrator.call():
+                answer = await self._client.get(path, about=f"version {version} of content {content_id}")
+        except NotThereError:
+            return None
+        except PassingError as problem:
+            raise RetryLater(str(problem), after=problem.after) from problem
+        except UnusableAnswerError as problem:
+            raise Unprocessable(str(problem)) from problem
+        assert isinstance(answer, JsonAnswer)
+        try:
+            text = _VersionText.model_validate_json(answer.body)
+            return Article.model_validate({**current.article.model_dump(), **text.model_dump()})
+        except ValidationError as problem:
+            raise Unprocessable(f"{path}: {problem}") from problem
 
 
 def _read_one(content_id: UUID, answer: JsonAnswer) -> Fetched:

@@ -18,6 +18,9 @@ EXPORT_UNDER_WAY = unavailable(
     "export_under_way", "Another site is being exported; again after `Retry-After`."
 )
 UNKNOWN_ARTICLE = not_found("unknown_article", "There is no such article, or it is being written.")
+ARTICLE_NOT_READ = unavailable(
+    "article_not_read", "The orchestrator does not give the article; `detail` says why."
+)
 ADDRESS_RESERVED = conflict("address_reserved", "The address is the shared one of all sites.")
 ADDRESS_NOT_PROVEN = forbidden(
     "address_not_proven",

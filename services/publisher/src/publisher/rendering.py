@@ -26,6 +26,8 @@ from publisher.site_search import RelatedArticles, Tag
 from publisher.site_settings import own_stylesheet
 from publisher.urls import SiteUrls
 
+_LINKED: Final = re.compile(r"<link [^>]*>\n?")
+
 ASSETS: Final = Assets("publisher", "site.css", otherwise="public, max-age=60")
 
 
@@ -116,6 +118,15 @@ class Renderer:
         """The page of a draft, hidden from search engines."""
         context: dict[str, object] = {"page": page, "related": RelatedArticles(), "cover": None}
         return self._of_site("preview.html.j2", site, expires_at=expires_at, **context)
+
+    def draft_page(self, site: Site, page: ArticlePage) -> str:
+        """The page of a draft in one document, with its styles and without links to anything that the site would have to serve."""
+        own = own_stylesheet(site.settings)
+        styles = ASSETS.texts[ASSETS.stylesheet] + ("" if own is None else f"\n{own.css}")
+        context: dict[str, object] = {"page": page, "related": RelatedArticles(), "cover": None}
+        document = self._of_site("draft_page.html.j2", site, **context)
+        # The styles are this program's own, so they cannot end the element.
+        return _LINKED.sub("", document).replace("</head>", f"<style>{styles}</style>\n</head>", 1)
 
     def newsletter(
         self, site: Site, page: ArticlePage, styled: Callable[[Markup], Markup], look: Mapping[str, str]

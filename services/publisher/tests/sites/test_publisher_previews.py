@@ -37,7 +37,9 @@ async def web(database: Database, orchestrator: Any) -> AsyncIterator[httpx.Asyn
     ) as drafts:
         urls = SiteUrls.under(ORIGIN)
         sites = create_app(database, urls, articles_per_page=2, drafts=drafts)
-        app = create_api(database, ServiceKey(SecretStr(KEY["X-Service-Key"])), urls, sites=sites)
+        app = create_api(
+            database, ServiceKey(SecretStr(KEY["X-Service-Key"])), urls, sites=sites, drafts=drafts
+        )
         async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ORIGIN) as client:
             yield client
 
@@ -131,3 +133,39 @@ async def test_a_draft_looks_as_its_site_does(
     page = await web.get(await link(web, unpublished, "/v1/brands/acme/previews"))
     assert 'lang="de"' in page.text
     assert "Ada" in page.text
+
+
+async def test_a_version_is_one_document_with_its_styles_and_nothing_to_run_or_to_fetch(
+    web: httpx.AsyncClient, orchestrator: Any
+) -> None:
+    content_id = orchestrator.add(held_for=["everything is approved first"])
+    changed = {
+        "title": "Cold <script>alert(1)</script> brew",
+        "body_markdown": "Steep it. [1] <img src=x onerror=alert(1)>\n",
+    }
+    orchestrator.versions[content_id, 2] = {**orchestrator.documents[content_id], **changed}
+    path = f"/v1/brands/daily-grind/drafts/{content_id}/page"
+    page = await web.get(path, params={"version": 2}, headers=KEY)
+
+    assert page.status_code == 200, page.text
+    assert page.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    tree = lxml_html.fromstring(page.text)
+    assert tree.xpath("//h1/text()") == ["Cold <script>alert(1)</script> brew"]
+    assert "Steep it." in tree.text_content()
+    assert len(tree.xpath("//style")) == 1
+    assert not tree.xpath("//link | //script | //img | //@onerror")
+
+
+async def test_a_version_of_another_brand_or_none_is_not_shown_and_needs_a_key(
+    web: httpx.AsyncClient, orchestrator: Any
+) -> None:
+    content_id = orchestrator.add()
+    orchestrator.versions[content_id, 1] = orchestrator.documents[content_id]
+    path = "/v1/brands/{}/drafts/{}/page?version={}"
+
+    statuses = [
+        (await web.get(path.format(*asked), headers=KEY)).status_code
+        for asked in (("acme", content_id, 1), ("daily-grind", content_id, 2), ("daily-grind", uuid4(), 1))
+    ]
+    assert statuses == [404, 404, 503]
+    assert (await web.get(path.format("daily-grind", content_id, 1))).status_code == 401

@@ -8,6 +8,7 @@ from orchestrator.article_workflow.approval import (
     UNREVIEWED_SINCE,
     WAITS,
 )
+from orchestrator.article_workflow.article_search import WORDS, words_query
 from orchestrator.article_workflow.domain import ContentId
 from orchestrator.article_workflow.durable import delete_old_workflows, release_holds
 from orchestrator.article_workflow.handlers import ContentWorkflow
@@ -25,6 +26,7 @@ from orchestrator.article_workflow.store import (
 )
 from orchestrator.article_workflow.versions import (
     MAX_VERSION,
+    WRITER,
     Version,
     VersionNote,
     VersionText,
@@ -47,6 +49,8 @@ __all__ = [
     "UNREVIEWED_DRAFTS",
     "UNREVIEWED_SINCE",
     "WAITS",
+    "WORDS",
+    "WRITER",
     "ContentId",
     "ContentWorkflow",
     "CutSentenceView",
@@ -74,4 +78,5 @@ __all__ = [
     "set_current_version",
     "stored_outcomes",
     "versions_of",
+    "words_query",
 ]

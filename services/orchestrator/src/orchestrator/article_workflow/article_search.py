@@ -14,7 +14,7 @@ from chassis import Connection
 
 _JOINERS: Final = "-_./@:+&%~=?#<>"
 """Characters that PostgreSQL's text parser may treat as part of a word, as in an address."""
-_WORDS: Final = f"""
+WORDS: Final = f"""
     (to_tsvector('simple', translate(title || ' ' || keyword, '{_JOINERS}', '{" " * len(_JOINERS)}'))
     || array_to_tsvector(array['=' || brand_slug]))
 """
@@ -93,11 +93,17 @@ class _Query:
     """In the syntax of `tsquery`; None: any brand."""
 
 
+def words_query(text: str) -> str:
+    """Returns the search for all of these words, or words that start with them, in the syntax of `to_tsquery`."""
+    spaced = text.translate(str.maketrans(_JOINERS, " " * len(_JOINERS)))
+    return " & ".join(f"'{word}':*" for word in _APART.split(spaced) if word)
+
+
 def _query(text: str, brands: Collection[str] | None) -> _Query:
     """Builds the search: every word as a prefix, and any of the brands, which the index marks with a leading `=`."""
-    spaced = text.translate(str.maketrans(_JOINERS, " " * len(_JOINERS)))
-    words = " & ".join(f"'{word}':*" for word in _APART.split(spaced) if word)
-    return _Query(words, None if brands is None else " | ".join(f"'={slug}'" for slug in sorted(brands)))
+    return _Query(
+        words_query(text), None if brands is None else " | ".join(f"'={slug}'" for slug in sorted(brands))
+    )
 
 
 async def _few_with(connection: Connection, query: _Query) -> list[UUID] | None:
@@ -107,7 +113,7 @@ async def _few_with(connection: Connection, query: _Query) -> list[UUID] | None:
         f"""
         select content_id from content
         where numnode(to_tsquery('simple', $1::text)) > 0
-          and {_WORDS} @@ (to_tsquery('simple', $1::text){"" if query.brands is None else " && $3::text::tsquery"})
+          and {WORDS} @@ (to_tsquery('simple', $1::text){"" if query.brands is None else " && $3::text::tsquery"})
         limit $2
         """,  # noqa: S608  (constants of this module)
         query.words,
@@ -134,7 +140,7 @@ async def _latest(
 
     if query is not None:
         # Differs from the expression of the index on purpose, so that PostgreSQL reads the articles in their order.
-        add(f"({_WORDS} || '') @@ to_tsquery('simple', {{}}::text)", query.words)
+        add(f"({WORDS} || '') @@ to_tsquery('simple', {{}}::text)", query.words)
     if after is not None:
         add("content_id < {}::uuid", after)
     pages = []

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import date, datetime
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 from uuid import UUID
 
 from pydantic import Field
@@ -12,9 +12,13 @@ from chassis.http.api import View
 from envelope.brand.article import ArticleText
 from orchestrator.article_workflow.article_search import ArticleState, FoundArticle
 from orchestrator.article_workflow.store import StoredContent
-from orchestrator.article_workflow.versions import VersionEvidence
+from orchestrator.article_workflow.versions import MarkedVersion, VersionEvidence
 from writing.article import ArticleEvidence
+from writing.body import MarkdownBlockKind
 from writing.quality.measures import Measure
+
+CARRIED: Final = frozenset({"quoted", "held", "confirmed", "transition"})
+"""Verdicts of sentences that need no person: their passages say them, or they state nothing."""
 
 
 class ContentBrand(View):
@@ -141,6 +145,70 @@ class EvidenceView(View):
     def of(cls, content_id: UUID, found: VersionEvidence) -> Self:
         shown = {**asdict(found.evidence), "cuts": cut_sentence_views(found.evidence)}
         return cls.model_validate({"content_id": content_id, "version": found.version, **shown})
+
+
+class MarkedSentenceView(View):
+    """A sentence as it stands in a version."""
+
+    text: str
+    start: int
+    end: int
+    """Its place in `body_markdown`, in characters, without the citations behind it."""
+    verdict: Annotated[str, Field(examples=["held"])]
+    """As in the evidence (`quoted`, `held`, `confirmed`, `transition`, `kept`). Of a sentence that people changed: `quoted` or `held`
+    if a passage says it in its words; `unsupported` if none does; `unchecked` if the rules cannot read it."""
+    given_by: Annotated[str, Field(examples=["rules"])]
+    """Who gave the verdict: `rules`, the name of a model, or the editor."""
+    sources: tuple[int, ...]
+    passages: tuple[str, ...]
+    """Ids of the passages that carry it."""
+    problem: str
+    """Why it is unsupported or unchecked; else empty."""
+    nearest: str
+    """What the passages say instead; empty if unknown."""
+
+
+class MarkedBlockView(View):
+    kind: MarkdownBlockKind
+    text: str
+    """As readers see it."""
+    start: int
+    end: int
+    """Its place in `body_markdown`, in characters, without its leading mark."""
+    sentences: tuple[MarkedSentenceView, ...]
+    """Of prose; empty for headings, listings and tables."""
+
+
+class MarkedArticleView(View):
+    """A version, sentence by sentence, with what each rests on."""
+
+    content_id: UUID
+    version: int
+    research_id: UUID
+    """The research that it was written from; its service has the passages in their context."""
+    carried: Annotated[int, Field(examples=[12])]
+    """Sentences that a passage carries, or that state nothing."""
+    total: Annotated[int, Field(examples=[12])]
+    """All sentences."""
+    blocks: tuple[MarkedBlockView, ...]
+    passages: dict[str, CitedPassageView]
+    """By id, as its writer read them."""
+
+    @classmethod
+    def of(cls, content_id: UUID, marked: MarkedVersion) -> Self:
+        blocks = tuple(MarkedBlockView.model_validate(asdict(each)) for each in marked.blocks)
+        verdicts = [each.verdict for block in blocks for each in block.sentences]
+        return cls(
+            content_id=content_id,
+            version=marked.version,
+            research_id=marked.research_id,
+            carried=sum(each in CARRIED for each in verdicts),
+            total=len(verdicts),
+            blocks=blocks,
+            passages={
+                name: CitedPassageView.model_validate(asdict(each)) for name, each in marked.passages.items()
+            },
+        )
 
 
 def cut_sentence_views(evidence: ArticleEvidence) -> tuple[CutSentenceView, ...]:

@@ -21,10 +21,11 @@ from orchestrator.article_workflow.models import (
     ContentList,
     ContentView,
     EvidenceView,
+    MarkedArticleView,
     ScoreView,
 )
 from orchestrator.article_workflow.store import StoredContent, find_content, find_contents
-from orchestrator.article_workflow.versions import MAX_VERSION, find_evidence
+from orchestrator.article_workflow.versions import MAX_VERSION, find_evidence, find_marked
 from orchestrator.brands import seen_slug
 from orchestrator.removal import find_deleted
 from orchestrator.requests import WITHOUT_NUL
@@ -83,6 +84,30 @@ def content_routes(database: Database) -> APIRouter:
                 codes.UNKNOWN_VERSION, f"there is no version {version} of article {content_id}"
             )
         return conditional(EvidenceView.of(content_id, found).model_dump_json(), if_none_match)
+
+    @routes.get(
+        "/content/{content_id}/sentences",
+        summary="Read an article sentence by sentence",
+        response_model=MarkedArticleView,
+        responses={**READ, **UNKNOWN, **GONE},
+    )
+    async def get_article_sentences(
+        caller: MayRead,
+        content_id: UUID,
+        version: Annotated[
+            int | None, Query(description="Left out: the version that stands.", ge=1, le=MAX_VERSION)
+        ] = None,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """Returns the blocks of a version with the verdict of each sentence; those that people changed are compared by rules on words."""
+        await _known(database, content_id, caller)
+        async with database.connection() as connection:
+            found = await find_marked(connection, content_id, version)
+        if found is None:
+            raise RefusalError(
+                codes.UNKNOWN_VERSION, f"there is no version {version} of article {content_id}"
+            )
+        return conditional(MarkedArticleView.of(content_id, found).model_dump_json(), if_none_match)
 
     @routes.get(
         "/content",

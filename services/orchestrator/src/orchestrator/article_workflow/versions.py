@@ -3,6 +3,7 @@
 The row of `content` holds the current version: of a waiting draft the newest, of an approved article the approved one.
 """
 
+import asyncio
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -16,9 +17,10 @@ from pydantic import TypeAdapter
 from chassis import Connection
 from envelope.brand.article import ArticleText
 from orchestrator.article_workflow.domain import free_slug
-from writing.article import Article, ArticleEvidence, ArticleSource
+from writing.article import Article, ArticleEvidence, ArticleSource, CitedPassage
 from writing.body import cited_in
 from writing.evidence import quoted_evidence, standing
+from writing.marked_article import MarkedBlock, mark_article
 from writing.quality.likeness import Fingerprint
 from writing.quality.measures import Measure, problems
 
@@ -156,11 +158,44 @@ async def find_evidence(
     connection: Connection, content_id: UUID, version: int | None = None
 ) -> VersionEvidence | None:
     """Returns the evidence of a version, by default of the current one; None if it does not exist."""
-    row = await connection.fetchrow(
+    row = await _evidence_row(connection, content_id, version)
+    if row is None:
+        return None
+    return VersionEvidence(row["version"], standing(_written_evidence(row), row["body_markdown"]))
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedVersion:
+    """A version, sentence by sentence, with what each rests on."""
+
+    version: int
+    research_id: UUID
+    """The research that it was written from."""
+    blocks: tuple[MarkedBlock, ...]
+    passages: Mapping[str, CitedPassage]
+
+
+async def find_marked(
+    connection: Connection, content_id: UUID, version: int | None = None
+) -> MarkedVersion | None:
+    """Returns a version with the verdict of each sentence, by default the current one; None if it does not exist."""
+    row = await _evidence_row(connection, content_id, version)
+    if row is None:
+        return None
+    evidence = _written_evidence(row)
+    blocks = await asyncio.to_thread(mark_article, row["body_markdown"], evidence, language=row["language"])
+    return MarkedVersion(row["version"], row["research_id"], blocks, evidence.passages)
+
+
+async def _evidence_row(
+    connection: Connection, content_id: UUID, version: int | None
+) -> asyncpg.Record | None:
+    return await connection.fetchrow(
         """
-        select v.version, v.body_markdown, w.body_markdown as written, v.evidence,
+        select v.version, v.body_markdown, w.body_markdown as written, v.evidence, c.research_id, b.language,
                w.measures @> '[{"name": "dropped"}]' as is_draft
         from content as c
+        join brands as b on b.slug = c.brand_slug
         join content_versions as v on v.content_id = c.content_id and v.version = coalesce($3, c.version)
         cross join lateral (
             select * from content_versions as w
@@ -173,15 +208,13 @@ async def find_evidence(
         WRITER,
         version,
     )
-    if row is None:
-        return None
+
+
+def _written_evidence(row: asyncpg.Record) -> ArticleEvidence:
+    """What the writer stored, also of sentences that people changed since."""
     if row["evidence"]:
-        found = _EVIDENCE.validate_json(row["evidence"])
-    elif row["is_draft"]:
-        found = ArticleEvidence((), (), {})
-    else:
-        found = quoted_evidence(row["written"])
-    return VersionEvidence(row["version"], standing(found, row["body_markdown"]))
+        return _EVIDENCE.validate_json(row["evidence"])
+    return ArticleEvidence((), (), {}) if row["is_draft"] else quoted_evidence(row["written"])
 
 
 async def newest_version(connection: Connection, content_id: UUID) -> Version | None:

@@ -1,5 +1,6 @@
 """A draft as the review sees it, and the notes about a text's origin. Pure: no I/O, no clock, no randomness."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -23,6 +24,30 @@ class DraftDecisionKind(StrEnum):
     """Approved for a time; this and the next come from the scheduled publication, not from the list of decisions."""
     CALLED_OFF = "called_off"
     """The scheduled publication was cancelled."""
+
+
+class DraftAuthor(StrEnum):
+    """Who made the newest version of a draft."""
+
+    DIGEST = "digest"
+    """The writer that quotes its sources."""
+    MODEL = "model"
+    """A language model."""
+    PERSON = "person"
+
+
+@dataclass(frozen=True, slots=True)
+class DraftFilter:
+    """Which drafts a list has; a field that is None filters nothing."""
+
+    brands: Collection[str] | None = None
+    state: DraftState | None = None
+    """None: all about which something is open."""
+    author: DraftAuthor | None = None
+    text: str | None = None
+    """Words, or beginnings of words, of the title or keyword."""
+    since_before: datetime | None = None
+    """It has been waiting since before this time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,6 +201,12 @@ class DraftList(View):
     """The `after` of the next page; null on the last page."""
 
 
+class DraftCount(View):
+    count: int
+    is_exact: bool
+    """False if there are more than are counted."""
+
+
 class DecisionList(View):
     items: tuple[DraftDecisionView, ...]
     """Latest first."""

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, add_routes, refusal, router
+from chassis.http.api import UNKNOWN, MayAdminister, MayRead, MayReview, Moment, add_routes, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit, page_of
 from envelope.brand.payloads import BrandSlug
@@ -15,13 +15,15 @@ from messaging import Database
 from orchestrator.article_workflow import cut_sentence_views, find_evidence
 from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import BrandLimits
+from orchestrator.requests import WITHOUT_NUL
 from orchestrator.review import deciding, deletion, store
-from orchestrator.review.domain import ReviewedDraft
+from orchestrator.review.domain import DraftAuthor, DraftFilter, ReviewedDraft
 from orchestrator.review.models import (
     ApproveDraftBody,
     DecisionList,
     DeleteArticleBody,
     DeletedArticleView,
+    DraftCount,
     DraftDecisionView,
     DraftDetails,
     DraftList,
@@ -49,6 +51,19 @@ _DECIDED: Final = {
     **refusal(HTTPStatus.CONFLICT, "The draft has changed since you read it; `detail` says how."),
 }
 
+OfBrand = Annotated[BrandSlug | None, Query(description="Of this brand alone.")]
+InState = Annotated[DraftState | None, Query(description="Left out: all about which something is open.")]
+ByAuthor = Annotated[DraftAuthor | None, Query(description="Whose newest version was made by these.")]
+WithWords = Annotated[
+    str | None,
+    Query(
+        description="Whose title or keyword has all of these words, or words that start with them.",
+        min_length=1,
+        max_length=200,
+        pattern=WITHOUT_NUL,
+    ),
+]
+SinceBefore = Annotated[Moment | None, Query(description="Waiting since before this time.")]
 After = Annotated[UUID | None, Query(description="`next` of the page before.")]
 
 
@@ -74,18 +89,34 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
     @routes.get("/drafts", summary="List drafts")
     async def list_drafts(
         caller: MayRead,
-        brand: Annotated[BrandSlug | None, Query(description="Of this brand alone.")] = None,
-        state: Annotated[
-            DraftState | None, Query(description="Left out: all about which something is open.")
-        ] = None,
+        brand: OfBrand = None,
+        state: InState = None,
+        author: ByAuthor = None,
+        q: WithWords = None,
+        since_before: SinceBefore = None,
         after: After = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> DraftList:
         """Drafts that wait, are being rewritten or offer a correction; oldest first."""
-        brands = caller.visible_brands(brand)
+        wanted = DraftFilter(caller.visible_brands(brand), state, author, q, since_before)
         async with database.connection() as connection:
-            found = await store.drafts(connection, brands=brands, state=state, after=after, limit=limit + 1)
+            found = await store.drafts(connection, wanted, after=after, limit=limit + 1)
         return _page(found, limit)
+
+    @routes.get("/draft-counts", summary="Number of drafts")
+    async def get_draft_count(
+        caller: MayRead,
+        brand: OfBrand = None,
+        state: InState = None,
+        author: ByAuthor = None,
+        q: WithWords = None,
+        since_before: SinceBefore = None,
+    ) -> DraftCount:
+        """The number of drafts that the same filters list; at most 10,000 are counted."""
+        wanted = DraftFilter(caller.visible_brands(brand), state, author, q, since_before)
+        async with database.connection() as connection:
+            counted = await store.count_matches(connection, wanted)
+        return DraftCount(count=counted, is_exact=counted < store.MOST_COUNTED)
 
     @routes.get(
         "/brands/{slug}/content",

@@ -3,7 +3,6 @@
 A decision needs the row locks of the article and its brand, in the order of `lock_draft`.
 """
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 from uuid import UUID
@@ -11,8 +10,8 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.article_workflow import lock_storing
-from orchestrator.review.domain import ReviewedDraft
+from orchestrator.article_workflow import WORDS, WRITER, lock_storing, words_query
+from orchestrator.review.domain import DraftAuthor, DraftFilter, ReviewedDraft
 from review.decisions import RecordedDecision
 from review.items import ScheduledPublication
 from review.rules import DraftState
@@ -35,6 +34,14 @@ OPEN: Final = (
 )
 """SQL, as in the partial index content_waiting: drafts that wait, are being rewritten, or offer a correction."""
 
+_MADE_BY: Final = {
+    DraftAuthor.DIGEST: f"n.made_by = '{WRITER}' and not coalesce(n.measures @> '[{{\"name\": \"dropped\"}}]', false)",
+    DraftAuthor.MODEL: f"n.made_by = '{WRITER}' and n.measures @> '[{{\"name\": \"dropped\"}}]'",
+    DraftAuthor.PERSON: f"n.made_by <> '{WRITER}'",
+}
+MOST_COUNTED: Final = 10_000
+"""Drafts of a filter that are counted."""
+
 _COUNTED: Final = (DraftState.WAITING, DraftState.SCHEDULED, DraftState.RETURNED, DraftState.CORRECTION)
 
 _DECIDED: Final = """
@@ -54,7 +61,7 @@ _DRAFTS: Final = f"""
            d.last, case when p.content_id is not null then (p.version, p.publish_at, p.made_by) end as planned
     from content as c
         join lateral (
-            select version, title, word_count, made_by, made_at from content_versions as v
+            select version, title, word_count, made_by, made_at, measures from content_versions as v
             where v.content_id = c.content_id order by version desc limit 1
         ) as n on true
         left join lateral (
@@ -86,23 +93,52 @@ async def find_draft(connection: Connection, content_id: UUID) -> ReviewedDraft 
 
 
 async def drafts(
-    connection: Connection,
-    *,
-    brands: Sequence[str] | None,
-    state: DraftState | None,
-    after: UUID | None,
-    limit: int,
+    connection: Connection, wanted: DraftFilter, *, after: UUID | None, limit: int
 ) -> list[ReviewedDraft]:
-    """A page of drafts of these brands or of all, oldest first; in one state, or in any open state."""
-    condition = OPEN if state is None else f"({STATES[state]})"
+    """A page of the drafts that a filter lets through, oldest first."""
+    condition, values = _condition(wanted)
+    values += [after, limit]
     rows = await connection.fetch(
-        f"""{_DRAFTS} {condition} and ($1::text[] is null or c.brand_slug = any ($1)) and ($2::uuid is null or c.content_id > $2)
-        order by c.content_id limit $3""",
-        None if brands is None else list(brands),
-        after,
-        limit,
+        f"""{_DRAFTS} {condition} and (${len(values) - 1}::uuid is null or c.content_id > ${len(values) - 1})
+        order by c.content_id limit ${len(values)}""",
+        *values,
     )
     return [_draft(row) for row in rows]
+
+
+async def count_matches(connection: Connection, wanted: DraftFilter) -> int:
+    """Counts the drafts that a filter lets through, up to `MOST_COUNTED`."""
+    condition, values = _condition(wanted)
+    values.append(MOST_COUNTED)
+    counted: int = await connection.fetchval(
+        f"select count(*) from ({_DRAFTS} {condition} limit ${len(values)}) as found",  # noqa: S608  (constants)
+        *values,
+    )
+    return counted
+
+
+def _condition(wanted: DraftFilter) -> tuple[str, list[object]]:
+    """Returns a filter as SQL over `_DRAFTS`, with the values of its parameters."""
+    conditions = [OPEN if wanted.state is None else f"({STATES[wanted.state]})"]
+    values: list[object] = []
+
+    def add(condition: str, value: object) -> None:
+        values.append(value)
+        conditions.append(condition.format(f"${len(values)}"))
+
+    if wanted.brands is not None:
+        add("c.brand_slug = any ({}::text[])", list(wanted.brands))
+    if wanted.author is not None:
+        conditions.append(_MADE_BY[wanted.author])
+    if wanted.since_before is not None:
+        add("coalesce(c.waits_since, c.created_at) < {}", wanted.since_before)
+    if wanted.text is not None:
+        # A text without a word finds nothing.
+        add(
+            f"c.content_id in (select content_id from content where {WORDS} @@ to_tsquery('simple', {{}}::text))",  # noqa: S608  (constants)
+            words_query(wanted.text),
+        )
+    return " and ".join(conditions), values
 
 
 async def articles(

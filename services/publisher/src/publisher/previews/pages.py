@@ -35,6 +35,9 @@ class DraftReader(Protocol):
     async def article(self, content_id: UUID, *, known_etag: str | None = None) -> Fetched | Unchanged | None:
         """As `OrchestratorClient` has it."""
 
+    async def version(self, content_id: UUID, version: int) -> Article | None:
+        """As `OrchestratorClient` has it."""
+
 
 @dataclass(frozen=True, slots=True)
 class PreviewPages:
@@ -59,35 +62,39 @@ class PreviewPages:
             return HTMLResponse(self.renderer.unavailable(), status_code=503, headers=headers)
         if not isinstance(answer, Fetched) or answer.article.brand.slug != found.brand:
             return self._nothing()
-        site, page = await self._site(answer.article), self._page(answer.article)
+        site = await site_of(self.database, answer.article)
+        page = page_of(answer.article, self.urls)
         return HTMLResponse(self.renderer.preview(site, page, found.expires_at), headers=_HEADERS)
 
     def _nothing(self) -> Response:
         return HTMLResponse(self.renderer.not_found(None), status_code=404, headers=_HEADERS)
 
-    async def _site(self, article: Article) -> Site:
-        """The site, or the one that the brand's first article would create."""
-        brand = BrandSlug(article.brand.slug)
-        async with self.database.connection() as connection:
-            site = await store.site(connection, brand)
-            if site is not None:
-                return site
-            settings, logo = await settings_of(connection, brand), await logos.logo(connection, brand)
-        about = article.brand
-        site = Site(brand, about.name, about.description, about.language, article.updated_at, 0, logo)
-        return site if settings is None else site.with_settings(settings)
 
-    def _page(self, article: Article) -> ArticlePage:
-        home = Home(self.urls.origin, self.urls.site(BrandSlug(article.brand.slug)))
-        markup = to_html(article.body_markdown, frozenset(source.n for source in article.sources), home)
-        return ArticlePage(
-            **page_texts(article),
-            content_id=article.content_id,
-            slug=wanted_slug(article),
-            published_at=article.updated_at,
-            updated_at=article.updated_at,
-            body_html=markup.html,
-            sections=markup.sections,
-            cited=markup.cited,
-            figure=markup.figure,
-        )
+async def site_of(database: Database, article: Article) -> Site:
+    """The site, or the one that the brand's first article would create."""
+    brand = BrandSlug(article.brand.slug)
+    async with database.connection() as connection:
+        site = await store.site(connection, brand)
+        if site is not None:
+            return site
+        settings, logo = await settings_of(connection, brand), await logos.logo(connection, brand)
+    about = article.brand
+    site = Site(brand, about.name, about.description, about.language, article.updated_at, 0, logo)
+    return site if settings is None else site.with_settings(settings)
+
+
+def page_of(article: Article, urls: SiteUrls) -> ArticlePage:
+    """The page that an article would get."""
+    home = Home(urls.origin, urls.site(BrandSlug(article.brand.slug)))
+    markup = to_html(article.body_markdown, frozenset(source.n for source in article.sources), home)
+    return ArticlePage(
+        **page_texts(article),
+        content_id=article.content_id,
+        slug=wanted_slug(article),
+        published_at=article.updated_at,
+        updated_at=article.updated_at,
+        body_html=markup.html,
+        sections=markup.sections,
+        cited=markup.cited,
+        figure=markup.figure,
+    )
