@@ -229,3 +229,19 @@ async def test_no_page_of_a_hundred_thousand_articles_reads_more_than_it_needs(m
     for brands, count, most in (((), 50, 2_051), (("large",), 50, 2_052), (("small",), 49, 149)):
         found, rows = await read(*brands, text="coffee", after=last)
         assert (len(found), rows <= most) == (count, True), (brands, rows)
+
+
+@pytest.mark.parametrize("text", [{}, {"q": "tea"}])
+async def test_articles_are_found_by_state_and_age_with_and_without_words(
+    brands: Database, api: httpx.AsyncClient, text: dict[str, str]
+) -> None:
+    await store(brands, "Tea, published", published_url="http://127.0.0.1/tea")
+    await store(brands, "Tea, on its way")
+    await store(brands, "Tea, waiting", held_for=["a person reads it first"])
+    await store(brands, "Tea, taken down", published_url="http://127.0.0.1/down", taken_down_at="now")
+    of = {"brand": "acme", **text}
+    assert await titles(api, **of, state="published") == ["Tea, published"]
+    assert await titles(api, **of, state="waiting") == ["Tea, waiting"]
+    assert await titles(api, **of, state="taken_down") == ["Tea, taken down"]
+    assert await titles(api, **of, state="publishing", since="2020-01-01T00:00:00Z") == ["Tea, on its way"]
+    assert await titles(api, **of, since="2090-01-01T00:00:00Z") == []

@@ -47,10 +47,16 @@ async def test_keywords_of_all_cycles_are_found_by_spelling_text_and_state(
     assert await found(state="refused") == ["moka pot"]
     assert await found(brand="daily-grind", q="nothing like it") == []
 
+    assert await found(since="2090-01-01T00:00:00Z") == []
+    assert await found(keyword="moka pot", since="2020-01-01T00:00:00Z") == ["moka pot"]
+
     (one,) = (await api.get("/v1/keywords", params={"keyword": "cold brew"})).json()["items"]
     assert (one["cycle_id"], one["correlation_id"]) == (str(first.cycle_id), first.correlation_id)
     assert (one["brand_slug"], one["priority"]) == ("daily-grind", Priority.NORMAL)
     assert one["accepted_at"] <= one["moved_at"]
+    # The cursor behind a keyword's place finds exactly this keyword.
+    behind = {"after": f"{one['cycle_id']}.{one['position'] + 1}", "limit": 1}
+    assert (await api.get("/v1/keywords", params=behind)).json()["items"] == [one]
 
     pages: list[str] = []
     after = None

@@ -14,6 +14,7 @@ from receipts import Receipts, serve_receipts
 from social import calendar, problem_codes
 from social.activity import activity_routes
 from social.post_metrics import post_metrics_routes
+from social.post_search import post_search_routes
 from social.review import review_routes
 from social.sending import DuePosts, rule_routes
 from social.urls import FeedUrls
@@ -46,6 +47,7 @@ def create_api(
         rule_routes(database),
         *calendar.routes(database, due),
         activity_routes(database),
+        post_search_routes(database),
         post_metrics_routes(database),
     )
     if receipts is not None:

@@ -19,10 +19,12 @@ WORDS: Final = f"""
     || array_to_tsvector(array['=' || brand_slug]))
 """
 """The expression of the index content_by_words (migration 0072)."""
-_COLUMNS: Final = """
-    content_id, brand_slug, keyword, title, word_count, published_url, created_at, updated_at,
+_STATE: Final = """
     case when taken_down_at is not null then 'taken_down' when decision = 'rejected' then 'rejected'
-         when held_for <> '{}' then 'waiting' when published_url is not null then 'published' else 'publishing' end as state
+         when held_for <> '{}' then 'waiting' when published_url is not null then 'published' else 'publishing' end
+"""
+_COLUMNS: Final = f"""
+    content_id, brand_slug, keyword, title, word_count, published_url, created_at, updated_at, {_STATE} as state
 """
 _MOST_SORTED: Final = 2_000
 """The most matches that are sorted; with more matches, articles are read in their order instead."""
@@ -61,6 +63,8 @@ async def search_articles(
     text: str | None,
     after: UUID | None,
     limit: int,
+    state: ArticleState | None = None,
+    since: datetime | None = None,
 ) -> list[FoundArticle]:
     """Returns a page of articles, the latest first.
 
@@ -73,6 +77,8 @@ async def search_articles(
         text: words, or beginnings of words, of the title or keyword; None: any.
         after: id of the last article of the previous page.
         limit: maximum number of articles.
+        state: only articles in this state; None: any.
+        since: only articles written from this time on; None: any.
     """
     if brands is not None and not brands:
         return []
@@ -80,9 +86,15 @@ async def search_articles(
     if query is not None:
         rare = await _few_with(connection, query)
         if rare is not None:
-            page = sorted((each for each in rare if after is None or each < after), reverse=True)[:limit]
-            return await _load(connection, page)
-    return await _latest(connection, brands, query, after, limit)
+            found = await _load(
+                connection, rare if after is None else [each for each in rare if each < after]
+            )
+            return [
+                each
+                for each in found
+                if state in {None, each.state} and (since is None or each.created_at >= since)
+            ][:limit]
+    return await _latest(connection, brands, query, after, limit, state, since)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +141,8 @@ async def _latest(
     query: _Query | None,
     after: UUID | None,
     limit: int,
+    state: ArticleState | None,
+    since: datetime | None,
 ) -> list[FoundArticle]:
     """Returns the latest matching articles: the latest of each brand, merged."""
     values: list[Any] = [limit]
@@ -143,6 +157,10 @@ async def _latest(
         add(f"({WORDS} || '') @@ to_tsquery('simple', {{}}::text)", query.words)
     if after is not None:
         add("content_id < {}::uuid", after)
+    if state is not None:
+        add(f"{_STATE.replace('{}', '{{}}')} = {{}}::text", state.value)
+    if since is not None:
+        add("created_at >= {}::timestamptz", since)
     pages = []
     for brand in [None] if brands is None else sorted(brands):
         of_brand = ""
@@ -161,15 +179,14 @@ async def _latest(
 
 
 async def _load(connection: Connection, content_ids: Sequence[UUID]) -> list[FoundArticle]:
-    """Loads these articles in the given order; skips deleted ones."""
+    """Loads these articles, the latest first; skips deleted ones."""
     if not content_ids:
         return []
     rows = await connection.fetch(
-        f"select {_COLUMNS} from content where content_id = any ($1::uuid[])",  # noqa: S608  (a constant of this module)
+        f"select {_COLUMNS} from content where content_id = any ($1::uuid[]) order by content_id desc",  # noqa: S608  (a constant of this module)
         list(content_ids),
     )
-    found = {row["content_id"]: _found(row) for row in rows}
-    return [found[each] for each in content_ids if each in found]
+    return [_found(row) for row in rows]
 
 
 def _found(row: asyncpg.Record) -> FoundArticle:

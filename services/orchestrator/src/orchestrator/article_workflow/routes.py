@@ -8,14 +8,14 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from chassis.database.pool import kept_plans
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, conditional, refusal, router
+from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, Moment, conditional, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
-from orchestrator.article_workflow.article_search import search_articles
+from orchestrator.article_workflow.article_search import ArticleState, search_articles
 from orchestrator.article_workflow.models import (
     ArticleList,
     ContentList,
@@ -140,13 +140,25 @@ def content_routes(database: Database) -> APIRouter:
                 pattern=WITHOUT_NUL,
             ),
         ] = None,
+        state: Annotated[ArticleState | None, Query(description="Only articles in this state.")] = None,
+        since: Annotated[
+            Moment | None, Query(description="Only articles that were written from this time on.")
+        ] = None,
         after: Annotated[UUID | None, Query(description=AFTER)] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> ArticleList:
         """Searches all cycles, also ended and removed ones; the latest first. Includes drafts and pages that were taken down."""
         brands = caller.brands if brand is None else {seen_slug(brand, caller)}
         async with database.connection() as connection:
-            found = await search_articles(connection, brands=brands, text=q, after=after, limit=limit + 1)
+            found = await search_articles(
+                connection,
+                brands=brands,
+                text=q,
+                after=after,
+                limit=limit + 1,
+                state=state,
+                since=since,
+            )
         return ArticleList.of(found, limit)
 
     return routes

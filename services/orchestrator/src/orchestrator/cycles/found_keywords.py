@@ -44,6 +44,8 @@ class FoundKeywordView(KeywordView):
 
     brand_slug: Annotated[str, Field(examples=["daily-grind"])]
     cycle_id: UUID
+    position: Annotated[int, Field(ge=0, examples=[12])]
+    """Its place in its cycle; both together identify it."""
     correlation_id: str
     """The id in all log lines, messages and dead letters of its cycle."""
     submitted_by: Annotated[str | None, Field(examples=["newsroom"])]
@@ -74,6 +76,7 @@ class FoundKeywordsView(View):
                     **dict(KeywordView.of(row)),
                     brand_slug=row.facts.brand_slug,
                     cycle_id=row.cycle_id,
+                    position=row.position,
                     correlation_id=row.correlation_id,
                     submitted_by=row.submitted_by,
                     priority=row.priority,

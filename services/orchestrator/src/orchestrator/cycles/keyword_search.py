@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -20,6 +21,8 @@ class KeywordFilter:
     text: str | None = None
     """A part of the spelling, ignoring case."""
     state: KeywordState | None = None
+    since: datetime | None = None
+    """Submitted from this time on."""
 
 
 async def search_keywords(
@@ -48,6 +51,8 @@ async def search_keywords(
         add("position(lower({}) in lower(k.keyword)) > 0", wanted.text)
     if wanted.state is not None:
         add("k.state = {}", wanted.state)
+    if wanted.since is not None:
+        add("c.created_at >= {}", wanted.since)
     if after is not None:
         add("(k.cycle_id, k.position) < ({}::uuid, {}::int)", *after)
     # The page is selected first, so that further columns are read for its keywords alone.

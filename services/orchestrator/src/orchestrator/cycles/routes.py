@@ -16,6 +16,7 @@ from chassis.http.api import (
     MayOperate,
     MayRead,
     MaySubmit,
+    Moment,
     add_routes,
     conditional,
     refusal,
@@ -200,6 +201,9 @@ def _watching(database: Database) -> APIRouter:
             ),
         ] = None,
         state: Annotated[KeywordState | None, Query(description="Those in this state.")] = None,
+        since: Annotated[
+            Moment | None, Query(description="Those of cycles that were submitted from this time on.")
+        ] = None,
         after: Annotated[
             str | None, Query(description="`next` of the page before.", pattern=_AFTER_KEYWORD)
         ] = None,
@@ -207,7 +211,7 @@ def _watching(database: Database) -> APIRouter:
     ) -> FoundKeywordsView:
         """Keywords of all stored cycles, latest cycle first."""
         wanted = KeywordFilter(
-            caller.brands if brand is None else {seen_slug(brand, caller)}, keyword, q, state
+            caller.brands if brand is None else {seen_slug(brand, caller)}, keyword, q, state, since
         )
         cycle_id, _, position = (after or "").partition(".")
         last = (UUID(cycle_id), int(position)) if after else None

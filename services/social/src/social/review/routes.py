@@ -64,7 +64,7 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
 
     @routes.get("/{post_id}", summary="Read a post", responses=UNKNOWN)
     async def get_post(caller: MayRead, post_id: UUID) -> PostView:
-        """A post under review, a decided one, or one for another platform."""
+        """A post of any state; also one that went to the built-in feed without review."""
         return PostView.of(await review.find(post_id, caller), urls)
 
     @routes.get(

@@ -108,7 +108,10 @@ async def find(connection: Connection, post_id: UUID) -> PendingPost | None:
     if row is not None:
         return _pending(row)
     row = await connection.fetchrow(f"{_POSTS_ELSEWHERE} p.post_id = $1", post_id)
-    return None if row is None else _elsewhere(row)
+    if row is not None:
+        return _elsewhere(row)
+    row = await connection.fetchrow("select * from posts where post_id = $1", post_id)
+    return None if row is None else _unreviewed(row)
 
 
 async def lock(connection: Connection, post_id: UUID) -> PendingPost | None:
@@ -288,20 +291,40 @@ def _elsewhere(row: asyncpg.Record) -> PendingPost:
     )
 
 
+def _unreviewed(row: asyncpg.Record) -> PendingPost:
+    """A post that went to the feed without review; it has no row among the pending ones."""
+    return PendingPost(
+        post=_feed_post(row),
+        number=0,
+        display_name="",
+        asked_as=(row["channel"],),
+        correlation_id=None,
+        version=1,
+        ended=PostState.POSTED,
+        publish_at=None,
+        since=row["posted_at"],
+        last=None,
+    )
+
+
+def _feed_post(row: asyncpg.Record) -> FeedPost:
+    return FeedPost(
+        post_id=PostId(row["post_id"]),
+        brand_slug=BrandSlug(row["brand_slug"]),
+        content_id=row["content_id"],
+        channel=row["channel"],
+        title=row["title"],
+        text=row["text"],
+        tags=tuple(json.loads(row["tags"])),
+        link=row["link"],
+        story=story_of(row["story"]),
+        kept_drafts=drafts_of(row["drafts"]),
+    )
+
+
 def _pending(row: asyncpg.Record) -> PendingPost:
     return PendingPost(
-        post=FeedPost(
-            post_id=PostId(row["post_id"]),
-            brand_slug=BrandSlug(row["brand_slug"]),
-            content_id=row["content_id"],
-            channel=row["channel"],
-            title=row["title"],
-            text=row["text"],
-            tags=tuple(json.loads(row["tags"])),
-            link=row["link"],
-            story=story_of(row["story"]),
-            kept_drafts=drafts_of(row["drafts"]),
-        ),
+        post=_feed_post(row),
         number=row["number"],
         display_name=row["display_name"],
         asked_as=tuple(row["asked_as"]),

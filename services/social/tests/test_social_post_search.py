@@ -1,0 +1,72 @@
+"""All posts of a brand in one list, whichever way they went: by state, text, channel, article and age, page by page."""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+
+from envelope.brand.payloads import SocialCreate
+
+LIST = "/v1/brands/daily-grind/posts"
+
+
+async def listed(social: Any, **query: str) -> list[Any]:
+    answer = await social.api.get(LIST, params=query)
+    assert answer.is_success, answer.text
+    items: list[Any] = answer.json()["items"]
+    return items
+
+
+async def test_all_posts_of_a_brand_are_found_newest_first(
+    social: Any, new_command: Callable[..., SocialCreate], social_database: asyncpg.Connection
+) -> None:
+    out = new_command(uuid4(), title="Tea is steeped")
+    url = await social.post(out)
+    waits = new_command(uuid4(), approval="everything", title="Cold brew at home")
+    await social.send(waits)
+    await social.events(1)
+    await social_database.execute(
+        """
+        insert into channel_posts (post_id, brand_slug, content_id, asked_as, entry, material, channel, account, text, state, reason, detail)
+        values ($1, 'daily-grind', $2, 'mastodon', 'mastodon',
+                '{"title": "Moka pot", "keyword": "moka", "description": "", "points": [], "tags": [], "link": null,
+                  "pictures": [], "language": null}',
+                'mastodon', 'mastodon-eu', 'A moka pot.', 'failed', 'refused', 'The network says no.')
+        """,
+        uuid4(),
+        uuid4(),
+    )
+    found = await listed(social)
+    assert [(each["channel"], each["state"]) for each in found] == [
+        ("mastodon", "failed"),
+        ("feed", "waiting"),
+        ("feed", "posted"),
+    ]
+    assert found[0]["detail"] == "The network says no."
+    assert found[2]["posted_at"] == found[2]["at"]
+
+    assert [each["title"] for each in await listed(social, state="waiting")] == ["Cold brew at home"]
+    assert [each["title"] for each in await listed(social, q="MOKA")] == ["Moka pot"]
+    assert [each["title"] for each in await listed(social, channel="mastodon-eu")] == ["Moka pot"]
+    assert [each["title"] for each in await listed(social, article=str(out.content_id))] == ["Tea is steeped"]
+    assert await listed(social, since="2090-01-01T00:00:00Z") == []
+    assert await listed(social, q="%") == []
+
+    pages: list[Any] = []
+    after: dict[str, str] = {}
+    for _ in found:
+        page = (await social.api.get(LIST, params={"limit": "1", **after})).json()
+        pages += page["items"]
+        after = {"after": page["next"] or ""}
+    assert (pages, page["next"]) == (found, None)
+    assert (await social.api.get(LIST, params={"after": "elsewhere"})).status_code == 422
+    assert (await social.http.get(LIST)).status_code == 401
+
+    # A post that nobody reviewed can be read like the others, and no decision changes it.
+    read = await social.api.get(f"/v1/posts/{found[2]['post_id']}")
+    assert (read.json()["state"], read.json()["post_url"]) == ("posted", url)
+    rejected = await social.api.post(
+        f"/v1/posts/{found[2]['post_id']}/reject", json={"version": 1, "reason": "late"}
+    )
+    assert rejected.status_code == 409
