@@ -8,7 +8,7 @@ from typing import Final
 
 from reading.folder import licence
 from tests.articles.keyword_draw import MIN_SECTION_WORDS, DrawnKeyword
-from tests.articles.quotation_check import PageText, ShownPart, missing_parts, missing_quotations
+from tests.articles.quotation_check import PageText, ShownPart, missing_parts, missing_quotations, shown_parts
 from tests.articles.raw_pages import read_page
 from writing.article import Article, ArticleSource
 from writing.extractive.writer import ExtractiveWriter
@@ -125,12 +125,20 @@ async def _write(
     cited = tuple(source for source in sources if source.n in article.cited)
     pages = texts.cited_by(cited)
     missing = missing_quotations(article.body_markdown, pages)
-    # Of an entry, the name stands before its explanation.
-    name, _, told_of_it = article.meta_description.partition(": ")
-    text = told_of_it if article.title.startswith(name) else article.meta_description
-    told = ShownPart("description", text.removesuffix("…").rstrip(" .,;:"), ())
-    missing += missing_parts([told], pages)
+    told = told_by_description(article)
+    missing += missing_parts(told, pages)
     return ArticleRun(drawn, article, cited, "", cost, tuple(missing))
+
+
+def told_by_description(article: Article) -> list[ShownPart]:
+    """Returns what the pages have to have of a description. Of an entry, its name stands before its explanation."""
+    text = article.meta_description
+    name, _, explanation = text.partition(": ")
+    first = next(iter(shown_parts(article.body_markdown)), None)
+    names = {article.title, first.text} if first is not None and first.kind == "term" else {article.title}
+    if explanation and any(each.startswith(name) for each in names):
+        text = explanation
+    return [ShownPart("description", text.removesuffix("…").rstrip(" .,;:"), ())]
 
 
 def _milliseconds(started: float) -> float:

@@ -24,7 +24,7 @@ _MAX_SIGN: Final = 3
 _POWER: Final = re.compile(r"(?<=[_^])\{([^{}]{1,12})\}")
 """Of a formula in TeX: "\\(x^{2}\\)" is shown as "x^2"."""
 _DELIMITER: Final = re.compile(r"\\[()\[\]]")
-_BRACKET: Final = re.compile(r"\([^()]{1,300}\)")
+_BRACKET: Final = re.compile(r"\([^()]{0,300}\)")
 _DIVIDED: Final = re.compile(r"(?<=\w)[-\u2010]\n\s*(?=\w)")
 _AFTER_TERM: Final = re.compile(r"^\s*[:–]\s")
 _SEE_ALSO: Final = "See also"
@@ -182,5 +182,5 @@ def _are_in_order(lines: Sequence[str], text: str) -> bool:
 
 
 def without_brackets(text: str) -> str:
-    # Twice, for a bracket within a bracket.
+    # Twice, for a bracket within a bracket: "(see close())".
     return _BRACKET.sub("", _BRACKET.sub("", text))

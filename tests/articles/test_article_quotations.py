@@ -3,8 +3,10 @@
 
 import pytest
 
+from tests.articles.article_runs import told_by_description
 from tests.articles.quotation_check import PageText, missing_quotations, shown_parts
 from tests.articles.raw_pages import read_page
+from writing.article import Article
 
 _PAGE = """<html><head><title>Firing</title></head><body><h1>2.1 Firing a kiln</h1>
 <p>A kiln is fired in <em>two</em> stages: “bisque” and glaze (see <a href="g.html">Glazes</a>).
@@ -104,3 +106,35 @@ def test_a_quotation_belongs_to_the_page_it_cites(pages: dict[int, PageText]) ->
     both = {**pages, 2: PageText.of("Pots are thrown.")}
     assert missing_quotations("Pots are thrown. [2]", both) == []
     assert missing_quotations("Pots are thrown. [1]", both) == ["p: Pots are thrown."]
+
+
+def test_a_bracket_with_a_call_in_it_may_be_missing() -> None:
+    page = {
+        1: PageText.of("Call add(), if a pipe (Process) or a socket (Tcp, Udp, etc.) has more (see set()).")
+    }
+    assert missing_quotations("Call add(), if a pipe or a socket (Tcp, Udp, etc.) has more. [1]", page) == []
+    assert missing_quotations("Call add(), if a pipe or a socket (Tcp, Pipe, etc.) has more. [1]", page)
+
+
+@pytest.mark.parametrize(
+    ("body", "description", "text"),
+    [
+        ("**damper** – Opens the flue. [1]", "damper: Opens the flue.", "Opens the flue"),
+        ("Opens the flue. [1]", "Kiln: Opens the flue.", "Opens the flue"),
+        ("Opens the flue. [1]", "damper: Opens the flue.", "damper: Opens the flue"),
+        ("Kilns need air: much of it. [1]", "Kilns need air: much of it.", "Kilns need air: much of it"),
+    ],
+)
+def test_a_description_may_begin_with_the_name_of_an_entry(body: str, description: str, text: str) -> None:
+    article = Article(
+        title="Kiln dampers",
+        slug="kiln",
+        meta_description=description,
+        body_markdown=body,
+        word_count=3,
+        key_points=(),
+        cited=(1,),
+        section=None,
+        label="",
+    )
+    assert [each.text for each in told_by_description(article)] == [text]

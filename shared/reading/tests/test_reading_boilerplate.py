@@ -24,6 +24,7 @@ def texts(document: ExtractedDocument) -> str:
         '<div class="site-navigation"><p>{}</p></div>',
         '<div class="mainMenu"><p>{}</p></div>',
         '<div class="cookie-consent-banner"><p>{}</p></div>',
+        '<div class="tagline desktoponly">{}</div>',
         '<div class="wp-newsletter-signup"><p>{}</p></div>',
         '<div class="post-author-box"><p>{}</p></div>',
         '<section class="comments"><p>{}</p></section>',

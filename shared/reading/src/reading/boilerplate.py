@@ -13,7 +13,7 @@ from reading.cleaning import PhrasePatterns
 _NAMES: Final = frozenset(
     "nav navbar navigation navheader navfooter navlinks navbox breadcrumb breadcrumbs menu submenu sidebar toc tableofcontents"  # noqa: SIM905
     " pagination pager footer footnote footnotes headerlink skip share sharing social cookie cookies consent gdpr"
-    " newsletter subscribe subscription signup promo promotion advert adverts advertisement ads banner sponsor sponsored"
+    " newsletter subscribe subscription signup promo promotion advert adverts advertisement ads banner tagline slogan sponsor sponsored"
     " byline respond disqus commentlist related".split()
 )
 _PAIRS: Final = frozenset(
