@@ -31,6 +31,7 @@ VERBS = frozenset(
         "complete",
         "confirm",
         "connect",
+        "count",
         "create",
         "delete",
         "disable",

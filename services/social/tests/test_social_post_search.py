@@ -70,3 +70,17 @@ async def test_all_posts_of_a_brand_are_found_newest_first(
         f"/v1/posts/{found[2]['post_id']}/reject", json={"version": 1, "reason": "late"}
     )
     assert rejected.status_code == 409
+
+
+async def test_a_text_is_counted_as_its_channel_counts_it_and_nothing_is_stored(
+    social: Any, new_command: Callable[..., SocialCreate], social_database: asyncpg.Connection
+) -> None:
+    await social.send(new_command(uuid4(), approval="everything"))
+    await social.events(1)
+    (post,) = await listed(social)
+    path = f"/v1/posts/{post['post_id']}"
+    answer = await social.api.post(f"{path}/count", json={"text": "  Tea 👩‍🍳 \n\n\n\nis steeped.  "})
+    assert answer.json() == {"counts": [{"unit": "characters", "used": 18, "maximum": 1000}]}
+    assert (await social.api.get(path)).json()["version"] == 1
+    assert await social_database.fetchval("select count(*) from audit_log") == 0
+    assert (await social.api.post(f"/v1/posts/{uuid4()}/count", json={"text": ""})).status_code == 404

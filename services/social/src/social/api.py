@@ -15,7 +15,7 @@ from social import calendar, problem_codes
 from social.activity import activity_routes
 from social.post_metrics import post_metrics_routes
 from social.post_search import post_search_routes
-from social.review import review_routes
+from social.review import COUNT, count_routes, review_routes
 from social.sending import DuePosts, rule_routes
 from social.urls import FeedUrls
 
@@ -44,6 +44,7 @@ def create_api(
     add_routes(
         app,
         review_routes(database, urls, due),
+        count_routes(database, urls, due),
         rule_routes(database),
         *calendar.routes(database, due),
         activity_routes(database),
@@ -52,7 +53,7 @@ def create_api(
     )
     if receipts is not None:
         serve_receipts(app, receipts)
-    keep_audit_log(app, database)
+    keep_audit_log(app, database, changes_nothing=[COUNT])
 
     async def others(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http" and is_api_path(scope["path"]):

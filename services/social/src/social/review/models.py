@@ -68,6 +68,13 @@ class EditPostRequest(_ReviewBody):
     """Why; stored with the decision."""
 
 
+class CountPostTextRequest(_ReviewBody):
+    """A text that is not stored."""
+
+    text: Annotated[str, Field(max_length=MAX_TEXT), AfterValidator(_without_nul)]
+    """What the post could say."""
+
+
 class RejectPostRequest(_ReviewBody):
     version: Version
     reason: Reason
@@ -78,6 +85,11 @@ class TextCountView(View):
     unit: Annotated[str, Field(examples=["characters"])]
     used: int
     maximum: int
+
+
+class PostTextCounts(View):
+    counts: tuple[TextCountView, ...]
+    """Length of the text by each limit of the post's channel."""
 
 
 class PostDecisionView(View):

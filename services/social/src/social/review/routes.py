@@ -17,21 +17,42 @@ from social.review import store
 from social.review.decisions import PostReview
 from social.review.models import (
     ApprovePostRequest,
+    CountPostTextRequest,
     EditPostRequest,
     PostDecisionList,
     PostDecisionView,
     PostList,
+    PostTextCounts,
     PostView,
     RejectPostRequest,
+    TextCountView,
 )
+from social.review.texts import cleaned, counts
 from social.sending import DuePosts
 from social.urls import FeedUrls
 
+COUNT: Final = "/v1/posts/{post_id}/count"
 MAX_DECISIONS: Final = 100
 _DECIDED: Final = {
     **UNKNOWN,
     **refusal(HTTPStatus.CONFLICT, "The post has changed meanwhile; `detail` says what happened."),
 }
+
+
+def count_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRouter:
+    routes = router("/posts", tags=["posts"])
+    review = PostReview(database, urls, due)
+
+    @routes.post("/{post_id}/count", summary="Count a text for a post", responses=UNKNOWN)
+    async def count_post_text(
+        caller: MayRead, post_id: UUID, request: CountPostTextRequest
+    ) -> PostTextCounts:
+        """Counts a text as the post's channel does, as it would be stored. Nothing is stored."""
+        pending = await review.find(post_id, caller)
+        found = counts(pending.post.channel, cleaned(request.text))
+        return PostTextCounts(counts=tuple(map(TextCountView.from_row, found)))
+
+    return routes
 
 
 def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRouter:

@@ -13,10 +13,7 @@ def fit(channel: str, text: str) -> str:
     Raises:
         RefusalError: it is blank, or exceeds a limit of the channel.
     """
-    lines = [clean_line(line) for line in text.splitlines()]
-    fitting = "\n".join(lines).strip()
-    while "\n\n\n" in fitting:
-        fitting = fitting.replace("\n\n\n", "\n\n")
+    fitting = cleaned(text)
     if not fitting:
         raise RefusalError(codes.UNUSABLE_TEXT, "text: is blank; reject the post if it should not go out")
     for count in counts(channel, fitting):
@@ -26,6 +23,15 @@ def fit(channel: str, text: str) -> str:
                 codes.UNUSABLE_TEXT,
                 f"text: has {count.used:,} {count.unit}, and {label} takes {count.maximum:,}; shorten it",
             )
+    return fitting
+
+
+def cleaned(text: str) -> str:
+    """The text as it is stored: without spaces around lines, and with one empty line between paragraphs."""
+    lines = [clean_line(line) for line in text.splitlines()]
+    fitting = "\n".join(lines).strip()
+    while "\n\n\n" in fitting:
+        fitting = fitting.replace("\n\n\n", "\n\n")
     return fitting
 
 
