@@ -73,6 +73,8 @@ trap 'say "the restore broke off; before the next try remove what there is, with
 say 'Making roles and databases'
 compose run --rm -T databases
 for service in $services; do
+    # A service that is newer than the backup begins with an empty database.
+    [ -e "$folder/$service.dump" ] || continue
     say "Restoring the database of $service"
     compose exec -T postgres pg_restore --username postgres --exit-on-error --single-transaction --dbname "$service" \
         <"$folder/$service.dump"

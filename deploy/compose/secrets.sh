@@ -88,13 +88,16 @@ default_pass = $value"
     keep_optional OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS
 }
 
+# takes_messages VARIABLE: whether the service has a user at the broker.
+takes_messages() { grep -q "^$1_BROKER_PASSWORD=" .env.example; }
+
 # write_service NAME VARIABLE: how it reaches its database and the broker, and how its database is made.
 write_service() {
     keep "$2_DATABASE_PASSWORD"
     write "$2_OWNER_URL" "postgresql://$1:$value@postgres:5432/$1"
     keep "$2_RUNTIME_PASSWORD"
     write "$2_DATABASE_URL" "postgresql://$1_runtime:$value@postgres:5432/$1"
-    [ "$1" != gateway ] || return 0
+    takes_messages "$2" || return 0
     keep "$2_BROKER_PASSWORD"
     write "$2_BROKER_URL" "amqp://$1:$value@rabbitmq:5672/"
 }
@@ -108,7 +111,8 @@ files_of() {
         case _${pair%_KEY}_ in *"_$1_"*) files="$files $pair" ;; esac
     done
     files="$files SERVICE_KEY_HASH $1_DATABASE_URL OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS"
-    if [ "$1" = GATEWAY ]; then files="$files BRAVE_API_KEY GATEWAY_MODEL_API_KEY"; else files="$files $1_BROKER_URL"; fi
+    [ "$1" != GATEWAY ] || files="$files BRAVE_API_KEY GATEWAY_MODEL_API_KEY"
+    if takes_messages "$1"; then files="$files $1_BROKER_URL"; fi
 }
 
 # A line for each container that is replaced when its secrets change. SERVICE_KEY is hashed along, so that a short secret

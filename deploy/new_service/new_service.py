@@ -157,7 +157,7 @@ def _make_entries(name: str, port: int) -> None:
 
 
 def _next_port() -> int:
-    found = re.findall(r'ServiceEntry\("\w+", (\d+)', (ROOT / _REGISTRY).read_text())
+    found = re.findall(r'ServiceEntry\(\s*"\w+",\s*(\d+)', (ROOT / _REGISTRY).read_text())
     return max(map(int, found)) + 1
 
 

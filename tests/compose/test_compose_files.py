@@ -299,7 +299,12 @@ def test_images_from_elsewhere_are_named_in_one_place() -> None:
     dockerfile = (ROOT / "deploy/images/Dockerfile").read_text()
     default = IMAGES["python"]["image"].removeprefix("${PYTHON_IMAGE:-").removesuffix("}")
     assert f"\nARG PYTHON_IMAGE={default}\n" in dockerfile
-    assert set(re.findall(r"(?m)^FROM (\S+)", dockerfile)) <= {"${PYTHON_IMAGE}", "shared", "bare"}
+    assert set(re.findall(r"(?m)^FROM (\S+)", dockerfile)) <= {
+        "${PYTHON_IMAGE}",
+        "${CLIENT}",
+        "shared",
+        "bare",
+    }
 
 
 def test_every_setting_of_the_tracing_sdk_reaches_the_services() -> None:

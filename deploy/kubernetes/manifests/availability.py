@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from envelope.brand import CATALOGUE
-from manifests.cluster import GATEWAY, Cluster, Workload, environment, identity, selects
+from manifests.cluster import WITHOUT_MESSAGES, Cluster, Workload, environment, identity, selects
 from messaging.topology import permissions
 
 LIVE: Final = "/health/live"
@@ -72,7 +72,7 @@ def one_pod_at_a_time_may_be_away(cluster: Cluster) -> Iterator[str]:
 
 def every_consumer_is_scaled_by_its_queues(cluster: Cluster) -> Iterator[str]:
     consumed = {name: each.queues for name, each in permissions.describe(CATALOGUE).items()}
-    consumed[GATEWAY] = ()
+    consumed |= dict.fromkeys(WITHOUT_MESSAGES, ())
     scaled = list(cluster.of_kind("ScaledObject"))
     services = {workload.name for workload in cluster.services}
     if services != consumed.keys():

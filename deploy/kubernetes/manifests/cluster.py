@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
 
+from envelope.brand import REGISTRY
+
 Resource: TypeAlias = Mapping[str, Any]
 Labels: TypeAlias = Mapping[str, str]
 
 COMPONENT: Final = "app.kubernetes.io/component"
 OWN_IMAGES: Final = "brand-engine/"
 GATEWAY: Final = "gateway"
-"""It takes no messages, and is the only one with a way out."""
+"""The only service with a way out."""
+WITHOUT_MESSAGES: Final = tuple(entry.name for entry in REGISTRY if not entry.takes_messages)
+"""Services that have no queue and no user at the broker."""
 _WORKLOADS: Final = frozenset(
     {"Deployment", "StatefulSet", "DaemonSet", "Job", "CronJob", "ReplicaSet", "Pod"}
 )
@@ -91,7 +95,7 @@ class Cluster:
 
     @property
     def services(self) -> list[Workload]:
-        """The services of ours, the gateway among them."""
+        """The services of ours, those without messages among them."""
         return [each for each in self.workloads if each.kind == "Deployment" and each.component == "service"]
 
     @cached_property

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
-from manifests.cluster import GATEWAY, Cluster, Resource, Workload, environment, identity
+from manifests.cluster import WITHOUT_MESSAGES, Cluster, Resource, Workload, environment, identity
 
 OPERATOR_URI: Final = "rabbitmq.com/operator-connection-uri"
 """Annotation: where the topology operator finds the broker, in place of what it would think of by itself."""
@@ -17,7 +17,7 @@ _VARIABLE: Final = re.compile(r"\$\(([A-Za-z_][A-Za-z0-9_]*)\)")
 def connections_are_encrypted_and_verified(cluster: Cluster) -> Iterator[str]:
     for broker in cluster.of_kind("RabbitmqCluster"):
         yield from (f"{identity(broker)}: {what}" for what in _of_broker(cluster, broker))
-        for service in (each for each in cluster.services if each.name != GATEWAY):
+        for service in (each for each in cluster.services if each.name not in WITHOUT_MESSAGES):
             yield from (f"{service}: {what}" for what in _of_broker_url(cluster, service))
         yield from _of_autoscaler(cluster)
     if any(cluster.of_kind("Cluster")):

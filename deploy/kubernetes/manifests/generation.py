@@ -10,7 +10,7 @@ import yaml
 
 from envelope.brand import CATALOGUE, REGISTRY
 from manifests import order
-from manifests.cluster import GATEWAY
+from manifests.cluster import WITHOUT_MESSAGES
 from manifests.rendering import HOME
 from messaging import topology
 from messaging.topology import Binding, permissions
@@ -135,7 +135,7 @@ def _rabbitmq(kind: str, name: str, spec: Document) -> Document:
 def _scaled(described: Mapping[str, Permissions]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Every Deployment of ours with the queues that it consumes."""
     yield from ((consumer.service, consumer.queues) for consumer in described.values())
-    yield GATEWAY, ()
+    yield from ((service, ()) for service in WITHOUT_MESSAGES)
 
 
 def _scaled_object(service: str, queues: Iterable[str]) -> Document:

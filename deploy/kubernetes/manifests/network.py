@@ -7,8 +7,8 @@ from itertools import product
 from typing import Any, Final, NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
-from envelope.brand import PAIRS, REGISTRY
-from manifests.cluster import GATEWAY, Cluster, Labels, Resource, identity, selects
+from envelope.brand import CALLS, REGISTRY
+from manifests.cluster import GATEWAY, WITHOUT_MESSAGES, Cluster, Labels, Resource, identity, selects
 from manifests.ingress import ingress_paths
 
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
@@ -37,7 +37,7 @@ _PRIVATE: Final = tuple(
 )  # fmt: skip
 _HTTP: Final = {entry.name: entry.port for entry in REGISTRY}
 _READS: Final = (
-    *PAIRS,
+    *CALLS,
     # Pages, which are for everybody.
     ("orchestrator", "publisher"),
     ("social", "publisher"),
@@ -186,13 +186,21 @@ def _needed(cluster: Cluster) -> Iterator[NetworkPath]:
         yield NetworkPath("Job/topology", broker, _MANAGEMENT)
     yield from (NetworkPath(name, "kube-system", 53) for name in names)
     yield from _of_operators(cluster, broker, database)
-    yield from _of_the_gateway(broker, _of_tls(_AMQP) if encrypted else _AMQP)
+    yield from _to_the_broker(broker, _of_tls(_AMQP) if encrypted else _AMQP)
+    yield from _of_the_gateway()
 
 
-def _of_the_gateway(broker: str, amqp: int) -> Iterator[NetworkPath]:
-    """It alone has a way out, since others could be made to use one; and it alone takes no messages."""
+def _to_the_broker(broker: str, amqp: int) -> Iterator[NetworkPath]:
+    yield from (
+        NetworkPath(f"Deployment/{service}", broker, amqp)
+        for service in _HTTP
+        if service not in WITHOUT_MESSAGES
+    )
+
+
+def _of_the_gateway() -> Iterator[NetworkPath]:
+    """It alone has a way out, since others could be made to use one."""
     yield from (NetworkPath(f"Deployment/{GATEWAY}", "elsewhere", port) for port in _OUTWARD)
-    yield from (NetworkPath(f"Deployment/{service}", broker, amqp) for service in _HTTP if service != GATEWAY)
 
 
 def _of_tls(port: int) -> int:

@@ -111,9 +111,12 @@ def restore(stack: LocalStack, backup: Path, settings: Path, *, new_gateway_keys
             if stack.database is None:
                 raise BackupError("POSTGRES_URL names a server of your own: restore it with its own programs")
             for service in services.PROCESSES:
+                dump = backup / f"{service}.dump"
+                if not dump.exists():
+                    continue  # a service that is newer than the backup begins with an empty database
                 say(stack.console, f"Restoring the database of {service}")
                 options = ("--exit-on-error", "--single-transaction", f"--dbname={database_of(service)}")
-                stack.database.run_tool("pg_restore", *options, backup / f"{service}.dump")
+                stack.database.run_tool("pg_restore", *options, dump)
         finally:
             stack.stop()
         say(stack.console, "Restoring the broker")

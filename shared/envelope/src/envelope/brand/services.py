@@ -11,6 +11,8 @@ class ServiceEntry(NamedTuple):
     """Of its HTTP API."""
     calls: tuple[str, ...] = ()
     """Services that it asks over HTTP, each with a key that only the two have."""
+    calls_for_people: tuple[str, ...] = ()
+    """Services that it asks over HTTP with the API keys of the people who use it. It has no key of its own for them."""
     takes_messages: bool = True
     most_replicas: int = 3
     """Each replica holds up to DATABASE_CONNECTIONS connections of the database server."""
@@ -31,3 +33,5 @@ DEPLOYED: Final = (*SERVICES, *(entry.name for entry in REGISTRY if not entry.ta
 """Those with a database and an API."""
 PAIRS: Final = tuple((entry.name, called) for entry in REGISTRY for called in entry.calls)
 """Pairs of caller and called service. Each has a key, such as `ORCHESTRATOR_TO_RESEARCH_KEY`, for the caller's requests."""
+CALLS: Final = (*PAIRS, *((entry.name, called) for entry in REGISTRY for called in entry.calls_for_people))
+"""Pairs of caller and called service, whatever the key: the ways between services that a network has to leave open."""

@@ -13,7 +13,7 @@ import httpx
 
 from chassis.database import grants
 from chassis.database.migrations import migrate_package
-from envelope.brand import CATALOGUE
+from envelope.brand import CATALOGUE, SERVICES
 from faults.judging.recorder import TABLES
 from faults.surroundings.cluster import RabbitMqCluster
 from faults.surroundings.nodes import PostgresServer, RabbitMqServer
@@ -95,7 +95,7 @@ class ServerAddresses:
         return None if self.cluster is None else self.cluster.first.url_of(vhost)
 
     async def create_database(self, service: str | None = None) -> str:
-        """The URL of a new database with the tables of `messaging` (the gateway has none), and of a service or else of the probes.
+        """The URL of a new database with the tables of `messaging` (one that takes no messages has none), and of a service or else of the probes.
 
         The role in it is a service's, which owns nothing.
         """
@@ -126,7 +126,7 @@ class ServerAddresses:
             await self._make_roles()
             await self._create(name, "template0")
             url, packages = self.owner_url(self._url_of(name)), [service] if service else []
-            if service == "gateway":  # takes no messages
+            if service is not None and service not in SERVICES:  # it takes no messages
                 await migrate_package(url, service, self.runtime_role)
             else:
                 await migrate(url, packages, runtime_role=self.runtime_role)
