@@ -227,6 +227,18 @@ class AsyncService(_Caller):
 
     _http: "httpx.AsyncClient | None" = None
 
+    def __init__(
+        self,
+        address: Address | Callable[[], Address],
+        *,
+        transport: "httpx.AsyncBaseTransport | None" = None,
+        timeout: float = _TIMEOUT_SECONDS,
+    ) -> None:
+        """`transport` has the connections, for several clients that share them; who made it closes it."""
+        super().__init__(address)
+        self._transport = transport
+        self._timeout = timeout
+
     async def __aenter__(self) -> Self:
         return self
 
@@ -234,7 +246,7 @@ class AsyncService(_Caller):
         await self.close()
 
     async def close(self) -> None:
-        if self._http is not None:
+        if self._http is not None and self._transport is None:
             await self._http.aclose()
 
     def connect(self) -> "httpx.AsyncClient":
@@ -242,9 +254,11 @@ class AsyncService(_Caller):
         import httpx  # noqa: PLC0415
 
         if self._http is None:
-            address = self._find()
+            options = {**self._options(self._find()), "timeout": self._timeout}
+            if self._transport is not None:
+                options |= {"transport": self._transport, "trust_env": False}
             try:
-                self._http = httpx.AsyncClient(**self._options(address))
+                self._http = httpx.AsyncClient(**options)
             except (ValueError, httpx.InvalidURL) as error:
                 raise self._malformed(error) from error
         return self._http

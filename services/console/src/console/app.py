@@ -1,0 +1,105 @@
+"""Builds the console from its parts."""
+
+import pkgutil
+from datetime import timedelta
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from fastapi import FastAPI
+from starlette.routing import Mount
+
+import console
+from chassis import App, ServiceKey
+from chassis.http.api import add_routes, api
+from chassis.http.audit import log as audit_log
+from chassis.http.audit.routes import keep_audit_log
+from console import problem_codes
+from console.pages.assets import Assets
+from console.pages.brands import BrandNames
+from console.pages.errors import add_error_pages
+from console.pages.guard import PageGuard
+from console.pages.layout import templates
+from console.pages.navigation import NavigationEntry
+from console.pages.parts import ConsoleParts
+from console.pages.urls import ConsoleUrls
+from console.people.api import INVITATIONS, people_routes
+from console.sealing import PasswordKeys
+from console.service_clients import ServiceConnections
+from console.sessions import store as sessions
+from console.settings import Settings
+from console.sign_in import slowing
+from console.texts import TextCatalogue
+
+
+class ConsoleApp(App):
+    """The process; it has no queue, and no key of its own."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__("console", settings, system="brand_engine")
+        self._console = settings
+        urls = ConsoleUrls.under(settings.console_url)
+        services = ServiceConnections(settings.service_urls, seconds=settings.service_seconds)
+        self.closes(services)
+        app = api(
+            "Brand Engine: console",
+            ServiceKey(settings.service_key),
+            codes=problem_codes.ALL,
+            description="People of the console; its pages are for browsers.",
+        )
+        add_routes(app, people_routes(self.connections, urls))
+        keep_audit_log(app, self.connections, shown_once=[INVITATIONS])
+        navigation: list[NavigationEntry] = []
+        self.pages = pages = FastAPI(
+            telemetry={"tracing": False, "metrics": False, "logs": False},
+            openapi_url=None,
+            docs_url=None,
+            redoc_url=None,
+            redirect_slashes=False,
+        )
+        assets = Assets()
+        pages.add_route("/assets/{version}/{name}", assets.serve)
+        for screen in _screens():
+            pages.include_router(screen.router)
+            navigation += getattr(screen, "NAVIGATION", ())
+        add_error_pages(pages)
+        pages.state.console = ConsoleParts(
+            settings,
+            self.connections,
+            services,
+            PasswordKeys(),
+            urls,
+            assets,
+            TextCatalogue(),
+            templates(),
+            BrandNames(services),
+            sorted(navigation, key=lambda entry: entry.order),
+        )
+        app.router.routes.append(Mount("/", pages))
+        # The outermost, so that it sees the path as the proxy sends it.
+        app.add_middleware(PageGuard, urls=urls)
+        self.serve(app)
+        self.poll("clean-up", self._forget_old, every=timedelta(minutes=10))
+
+    async def _forget_old(self) -> None:
+        settings = self._console
+        async with self.connections.connection() as connection:
+            await sessions.forget_ended(connection, idle=settings.session_idle, age=settings.session_age)
+            await slowing.forget_old(connection)
+            await connection.execute("delete from invitations where expires_at < now()")
+            await connection.execute("delete from done_once where begun_at < now() - interval '1 day'")
+            await audit_log.forget(connection, timedelta(days=settings.keep_audit_log_days))
+
+
+def _screens() -> list[Any]:
+    """Imports the `routes` of every screen: a package of the console with a module of that name."""
+    names = [each.name for each in pkgutil.iter_modules(console.__path__) if each.ispkg]
+    return [
+        import_module(f"console.{name}.routes")
+        for name in sorted(names)
+        if find_spec(f"console.{name}.routes") is not None
+    ]
+
+
+def build(settings: Settings) -> App:
+    return ConsoleApp(settings)

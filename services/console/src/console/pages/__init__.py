@@ -1,0 +1,10 @@
+"""What every screen uses: the signed-in person, pages, forms, redirects, and actions that happen once."""
+
+from console.pages.forms import Form, FormData
+from console.pages.layout import page, redirect
+from console.pages.navigation import NavigationEntry
+from console.pages.once import once
+from console.pages.viewer import PageViewer, Viewer
+from console.service_clients import Away
+
+__all__ = ["Away", "Form", "FormData", "NavigationEntry", "PageViewer", "Viewer", "once", "page", "redirect"]

@@ -1,0 +1,84 @@
+"""Error pages: every error says what was wrong and what to do."""
+
+from http import HTTPStatus
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.database.pool import DatabaseUnavailableError
+from client import ClientError, RefusedError
+from console.pages.layout import page, redirect, texts_of
+from console.pages.parts import parts_of
+from console.pages.viewer import PageViewer, PasswordNeededError, SignInNeededError
+from console.service_clients import is_away
+from console.sessions import cookies
+from console.sessions.next_page import sign_in_path
+
+
+def add_error_pages(app: FastAPI) -> None:
+    app.add_exception_handler(SignInNeededError, _sign_in)
+    app.add_exception_handler(PasswordNeededError, _confirm)
+    app.add_exception_handler(HTTPException, _refused)
+    app.add_exception_handler(ClientError, _service_error)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(DatabaseUnavailableError, _database_away)
+    app.add_exception_handler(Exception, _failed)
+
+
+def _viewer(request: Request) -> PageViewer | None:
+    return getattr(request.state, "viewer", None)
+
+
+def _error(request: Request, status: int, detail: str) -> Response:
+    return page(request, _viewer(request), "layout/error.html.j2", status, detail=detail)
+
+
+async def _sign_in(request: Request, _: Exception) -> Response:
+    if request.headers.get("hx-request") == "true" or request.method != "GET":
+        # console.js opens the sign-in over the page, so that nothing typed is lost.
+        response = page(request, None, "layout/signed_out.html.j2", HTTPStatus.UNAUTHORIZED, next_page="/")
+        response.headers["Console-Signed-Out"] = "true"
+        return response
+    return redirect(request, sign_in_path(request))
+
+
+async def _confirm(request: Request, _: Exception) -> Response:
+    return redirect(request, sign_in_path(request, "/confirm"))
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    texts = texts_of(request, _viewer(request))
+    unknown = error.status_code == HTTPStatus.NOT_FOUND and error.detail == HTTPStatus.NOT_FOUND.phrase
+    return _error(request, error.status_code, texts("layout.error.not_found") if unknown else error.detail)
+
+
+async def _service_error(request: Request, error: Exception) -> Response:
+    texts = texts_of(request, _viewer(request))
+    if not isinstance(error, RefusedError) or is_away(error):
+        return _error(request, HTTPStatus.SERVICE_UNAVAILABLE, texts("layout.error.away"))
+    if error.status == HTTPStatus.UNAUTHORIZED:
+        # The key was revoked, so the person is out.
+        response = redirect(request, "/sign-in")
+        cookies.clear(response, parts_of(request).urls)
+        return response
+    return _error(request, error.status, str(error.problem.get("detail") or error))
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)
+    texts = texts_of(request, _viewer(request))
+    return _error(request, HTTPStatus.UNPROCESSABLE_ENTITY, texts("layout.error.address"))
+
+
+async def _database_away(request: Request, _: Exception) -> Response:
+    texts = texts_of(request, _viewer(request))
+    return _error(request, HTTPStatus.SERVICE_UNAVAILABLE, texts("layout.error.database"))
+
+
+async def _failed(request: Request, _: Exception) -> Response:
+    texts = texts_of(request, _viewer(request))
+    return _error(request, HTTPStatus.INTERNAL_SERVER_ERROR, texts("layout.error.failed"))

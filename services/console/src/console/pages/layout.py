@@ -1,0 +1,92 @@
+"""Renders pages: the whole one, or the part of it that an htmx request asks for."""
+
+import secrets
+from http import HTTPStatus
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from chassis.http.callers import Scope
+from console.pages.parts import ConsoleParts, parts_of
+from console.pages.viewer import PageViewer
+from console.texts import Texts, language_of
+
+_CONTENT: Final = "content"
+_MACROS: Final = "layout/macros.html.j2"
+
+
+def templates() -> Environment:
+    """The templates of all screens; every value is escaped."""
+    return Environment(
+        loader=PackageLoader("console", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+
+
+def page(
+    request: Request, viewer: PageViewer | None, template: str, status: int = HTTPStatus.OK, **values: Any
+) -> Response:
+    """Renders a template that extends `layout/page.html.j2`.
+
+    A request of htmx gets one block: that named like its target (`#draft-list` is `draft_list`), else `content`.
+    """
+    parts = parts_of(request)
+    context = _context(parts, request, viewer) | values
+    # Macros see the page's texts, which a global import would not have.
+    macros = parts.templates.get_template(_MACROS).make_module(context)
+    context |= {name: getattr(macros, name) for name in dir(macros) if not name.startswith("_")}
+    found = parts.templates.get_template(template)
+    if request.headers.get("hx-request") == "true":
+        target = request.headers.get("hx-target", "").rpartition("#")[2].replace("-", "_")
+        block = found.blocks.get(target) or found.blocks[_CONTENT]
+        text = "".join(block(found.new_context(context)))
+    else:
+        text = found.render(context)
+    return HTMLResponse(text, status, headers={"Vary": "HX-Request, Cookie"})
+
+
+def redirect(request: Request, path: str) -> Response:
+    """Sends the browser to another page of the console, such as `/b/acme/drafts`, after a POST."""
+    return RedirectResponse(parts_of(request).urls.path(path), HTTPStatus.SEE_OTHER)
+
+
+def texts_of(request: Request, viewer: PageViewer | None) -> Texts:
+    """Texts in the language of the person, or else of the browser."""
+    if viewer is not None:
+        return viewer.t
+    return Texts(parts_of(request).texts, language_of(request.headers.get("accept-language", "")))
+
+
+def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -> dict[str, Any]:
+    texts = texts_of(request, viewer)
+    brand = request.path_params.get("brand")
+    query = f"?{request.url.query}" if request.url.query else ""
+    entries = [] if viewer is None else [each for each in parts.navigation if viewer.may(each.scope)]
+    return {
+        "Scope": Scope,
+        "asset": lambda name: parts.urls.path(parts.assets.path(name)),
+        "brand": brand,
+        "brand_name": brand if viewer is None else dict(viewer.brands).get(brand or "", brand),
+        "brand_navigation": [each for each in entries if "{brand}" in each.path] if brand else [],
+        "installation": parts.settings.installation_name,
+        "navigation": [each for each in entries if "{brand}" not in each.path],
+        "once_field": _once_field,
+        "path": request.scope["path"],
+        "path_and_query": request.scope["path"] + query,
+        "t": texts,
+        "time": texts.time,
+        "url": parts.urls.path,
+        "viewer": viewer,
+    }
+
+
+def _once_field() -> Markup:
+    """The hidden field that every form with a POST has."""
+    return Markup('<input type="hidden" name="once" value="{}">').format(secrets.token_urlsafe(12))

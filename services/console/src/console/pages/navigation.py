@@ -1,0 +1,16 @@
+"""The entries of a brand's navigation; each screen names its own in its `routes.py`."""
+
+from dataclasses import dataclass
+
+from chassis.http.callers import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationEntry:
+    screen: str
+    """The text is `<screen>.nav` of the catalogue."""
+    path: str
+    """Such as `/b/{brand}/drafts`; without `{brand}` the entry stands in the bar of the installation."""
+    order: int
+    scope: Scope = Scope.READ
+    """Without it, the entry is not shown."""

@@ -1,0 +1,84 @@
+"""Actions that happen once, however often their form is sent: the answer of the first is that of all."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from console.pages.forms import Form
+from console.pages.parts import parts_of
+from console.pages.viewer import PageViewer
+from console.sealing import seal, unseal
+
+_LONGEST_ID: Final = 64
+_PAUSE_SECONDS: Final = 0.1
+_PATIENCE_SECONDS: Final = 30.0
+_PURPOSE: Final = "answer"
+
+
+async def once(
+    request: Request, viewer: PageViewer, form: Form, act: Callable[[], Awaitable[Response]]
+) -> Response:
+    """Acts, unless the form's id has acted already; then returns the stored answer.
+
+    If the act raises, the same form may act again. A second request waits for the first.
+
+    Raises:
+        HTTPException: 422, the form has no id; 409, the first is still under way after half a minute.
+    """
+    form_id = form.once
+    if not form_id or len(form_id) > _LONGEST_ID:
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("layout.error.once"))
+    connections, person = parts_of(request).connections, viewer.person.id
+    async with connections.connection() as connection:
+        begun = await connection.fetchval(
+            "insert into done_once (person, id) values ($1, $2) on conflict do nothing returning true",
+            person,
+            form_id,
+        )
+    if not begun:
+        return await _answer_of_first(request, viewer, form_id)
+    try:
+        response = await act()
+    except BaseException:
+        async with connections.connection() as connection:
+            await connection.execute("delete from done_once where person = $1 and id = $2", person, form_id)
+        raise
+    async with connections.connection() as connection:
+        await connection.execute(
+            "update done_once set answer = $3 where person = $1 and id = $2",
+            person,
+            form_id,
+            seal(_stored(response), viewer.own_key, _PURPOSE),
+        )
+    return response
+
+
+async def _answer_of_first(request: Request, viewer: PageViewer, form_id: str) -> Response:
+    connections = parts_of(request).connections
+    for _ in range(int(_PATIENCE_SECONDS / _PAUSE_SECONDS)):
+        async with connections.connection() as connection:
+            answer = await connection.fetchval(
+                "select answer from done_once where person = $1 and id = $2", viewer.person.id, form_id
+            )
+        if answer is not None:
+            return _restored(unseal(answer, viewer.own_key, _PURPOSE))
+        await asyncio.sleep(_PAUSE_SECONDS)
+    raise HTTPException(HTTPStatus.CONFLICT, viewer.t("layout.error.under_way"))
+
+
+def _stored(response: Response) -> bytes:
+    headers = [[name, value] for name, value in response.headers.items() if name != "set-cookie"]
+    return json.dumps(
+        {"status": response.status_code, "headers": headers, "body": bytes(response.body).decode()}
+    ).encode()
+
+
+def _restored(stored: bytes) -> Response:
+    told = json.loads(stored)
+    return Response(told["body"], told["status"], headers=dict(told["headers"]))

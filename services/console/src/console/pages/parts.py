@@ -1,0 +1,40 @@
+"""The parts of the process that pages use."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from jinja2 import Environment
+from starlette.requests import Request
+
+from chassis import Connections
+from console.pages.assets import Assets
+from console.pages.navigation import NavigationEntry
+from console.pages.urls import ConsoleUrls
+from console.sealing import PasswordKeys
+from console.service_clients import ServiceConnections
+from console.settings import Settings
+from console.texts import TextCatalogue
+
+if TYPE_CHECKING:
+    from console.pages.brands import BrandNames
+
+_STATE: Final = "console"
+
+
+@dataclass(frozen=True, slots=True)
+class ConsoleParts:
+    settings: Settings
+    connections: Connections
+    services: ServiceConnections
+    passwords: PasswordKeys
+    urls: ConsoleUrls
+    assets: Assets
+    texts: TextCatalogue
+    templates: Environment
+    brand_names: "BrandNames"
+    navigation: list[NavigationEntry]
+
+
+def parts_of(request: Request) -> ConsoleParts:
+    parts: ConsoleParts = request.app.state.console
+    return parts

@@ -1,0 +1,148 @@
+"""The signed-in person of a request: rights, texts, and the services' clients with the person's key."""
+
+import asyncio
+from collections.abc import Awaitable
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+from fastapi import Depends
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+from chassis.http.callers import Scope
+from client import ClientError, RefusedError
+from console.pages.brands import BrandName
+from console.pages.parts import ConsoleParts, parts_of
+from console.people.domain import Person
+from console.sealing import SealedError, token_hash, token_key, unseal
+from console.service_clients import Away, PersonClients, is_away
+from console.sessions import cookies, store
+from console.sessions.store import Session
+from console.texts import Texts
+
+CONFIRMED_FOR: Final = timedelta(minutes=15)
+"""How long a password counts for grave acts."""
+
+
+class SignInNeededError(HTTPException):
+    """Nobody is signed in; the handler sends the browser to the sign-in page."""
+
+    def __init__(self) -> None:
+        super().__init__(HTTPStatus.UNAUTHORIZED, "sign in first")
+
+
+class PasswordNeededError(HTTPException):
+    """The act is grave and the password was given too long ago; the handler asks for it."""
+
+    def __init__(self) -> None:
+        super().__init__(HTTPStatus.FORBIDDEN, "give your password again")
+
+
+class PageViewer(PersonClients):
+    """The person who looks at a page."""
+
+    def __init__(self, parts: ConsoleParts, session: Session, own_key: bytes, api_key: str) -> None:
+        super().__init__(parts.services, lambda: api_key)
+        self._parts = parts
+        self.session = session
+        self.person: Person = session.person
+        self.own_key = own_key
+        """Opens what is sealed for the person."""
+        self.brands: tuple[BrandName, ...] = ()
+        """Brands that the person may see, by slug and name; the last known ones while the orchestrator is away."""
+
+    @cached_property
+    def t(self) -> Texts:
+        return Texts(self._parts.texts, self.person.language, self.person.zone)
+
+    def may(self, scope: Scope) -> bool:
+        return scope in self.person.scopes
+
+    def may_see(self, brand: str) -> bool:
+        return self.person.brands is None or brand in self.person.brands
+
+    def check_may(self, scope: Scope) -> None:
+        """Raises HTTPException 403 if the person's role lacks the scope."""
+        if not self.may(scope):
+            raise HTTPException(HTTPStatus.FORBIDDEN, self.t("layout.error.role"))
+
+    def check_owner(self) -> None:
+        if not self.person.is_owner:
+            raise HTTPException(HTTPStatus.FORBIDDEN, self.t("layout.error.owner"))
+
+    def check_confirmed(self) -> None:
+        """Raises PasswordNeededError before a grave act, unless the password was given lately."""
+        if datetime.now(UTC) - self.session.confirmed_at > CONFIRMED_FOR:
+            raise PasswordNeededError
+
+    async def gather(self, **calls: Awaitable[Any]) -> dict[str, Any]:
+        """Awaits calls of the services side by side; a part whose service is away is an `Away`.
+
+        Raises:
+            ClientError: a service refuses a call; the page shows its sentence.
+        """
+        answers = await asyncio.gather(*map(self._answer, calls.values()), return_exceptions=True)
+        for answer in answers:
+            if isinstance(answer, BaseException):
+                raise answer
+        return dict(zip(calls, answers, strict=True))
+
+    async def _answer(self, call: Awaitable[Any]) -> Any:
+        service = _service_of(call)
+        try:
+            answer = await call
+        except ClientError as error:
+            if isinstance(error, RefusedError) and not is_away(error):
+                raise
+            return self._parts.services.note_failure(service)
+        self._parts.services.note_answer(service)
+        return answer
+
+    async def read_brands(self) -> None:
+        self.brands = await self._parts.brand_names.of(self.person.key_id, self.orchestrator)
+
+
+def _service_of(call: Awaitable[Any]) -> str:
+    """Returns the service that a method of a generated client asks; a coroutine's frame has the client."""
+    frame = getattr(call, "cr_frame", None)
+    client = None if frame is None else frame.f_locals.get("self")
+    return str(getattr(client, "service", "a service"))
+
+
+async def find_viewer(request: Request) -> PageViewer | None:
+    """Finds who is signed in with the request's cookie; None for nobody."""
+    parts = parts_of(request)
+    token = cookies.read(request, parts.urls)
+    if token is None:
+        return None
+    async with parts.connections.connection() as connection:
+        session = await store.find_session(
+            connection, token_hash(token), idle=parts.settings.session_idle, age=parts.settings.session_age
+        )
+    if session is None:
+        return None
+    try:
+        own_key = unseal(session.sealed, token_key(token), "session")
+        api_key = unseal(session.sealed_key, own_key, f"api key of {session.person.id}").decode()
+    except SealedError:  # the password was reset meanwhile
+        return None
+    return PageViewer(parts, session, own_key, api_key)
+
+
+async def current_viewer(request: Request) -> PageViewer:
+    viewer = await find_viewer(request)
+    if viewer is None:
+        raise SignInNeededError
+    request.state.viewer = viewer
+    brand = request.path_params.get("brand")
+    if brand is not None and not viewer.may_see(brand):
+        raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("layout.error.brand", brand=brand))
+    await viewer.read_brands()
+    return viewer
+
+
+Viewer = Annotated[PageViewer, Depends(current_viewer)]
+"""The annotation of a route's argument: the signed-in person, or the sign-in page."""
+__all__ = ["Away", "PageViewer", "Viewer", "current_viewer", "find_viewer"]

@@ -1,0 +1,109 @@
+"""Seals secrets so that the database alone opens none: AES-256-GCM under keys that only people hold.
+
+A person's own key, 32 random bytes, seals their API key. It is stored only sealed: by the password, by each recovery code, and by
+each session's cookie.
+"""
+
+import asyncio
+import hashlib
+import secrets
+from dataclasses import dataclass
+from typing import Final, Self
+
+from argon2.low_level import Type, hash_secret_raw
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+KEY_BYTES: Final = 32
+_NONCE_BYTES: Final = 12
+_SALT_BYTES: Final = 16
+_MOST_DERIVATIONS: Final = 2
+"""Passwords checked at the same time; each takes MEMORY_KIB."""
+MEMORY_KIB: Final = 19_456
+ROUNDS: Final = 3
+
+
+class SealedError(Exception):
+    """The key does not open the secret, or the secret was sealed for another purpose."""
+
+
+def new_key() -> bytes:
+    """Generates a person's own key."""
+    return secrets.token_bytes(KEY_BYTES)
+
+
+def new_token() -> str:
+    """Generates the token of a link or a cookie: 256 random bits."""
+    return secrets.token_urlsafe(KEY_BYTES)
+
+
+def seal(secret: bytes, key: bytes, purpose: str) -> bytes:
+    """Encrypts a secret; `purpose` must be the same to open it, so that rows cannot be exchanged."""
+    nonce = secrets.token_bytes(_NONCE_BYTES)
+    return nonce + AESGCM(key).encrypt(nonce, secret, purpose.encode())
+
+
+def unseal(sealed: bytes, key: bytes, purpose: str) -> bytes:
+    """Decrypts a secret.
+
+    Raises:
+        SealedError: the key or the purpose is another.
+    """
+    try:
+        return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], purpose.encode())
+    except (InvalidTag, ValueError) as error:
+        raise SealedError("the key does not open this") from error
+
+
+def token_hash(token: str) -> bytes:
+    """What the database keeps of a token, to find its row by."""
+    return hashlib.sha256(token.encode()).digest()
+
+
+def token_key(token: str) -> bytes:
+    """The key that a token's random bits give; unrelated to `token_hash`."""
+    return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"console token").derive(token.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class PasswordCost:
+    """What deriving a key from a password takes; stored with it, so that it may grow."""
+
+    memory_kib: int = MEMORY_KIB
+    rounds: int = ROUNDS
+
+    @classmethod
+    def read(cls, text: str) -> Self:
+        memory, rounds = text.split(",")
+        return cls(int(memory), int(rounds))
+
+    def written(self) -> str:
+        return f"{self.memory_kib},{self.rounds}"
+
+
+class PasswordKeys:
+    """Derives keys from passwords with Argon2id, a few at a time and outside of the event loop."""
+
+    def __init__(self, cost: PasswordCost | None = None) -> None:
+        self.cost = cost or PasswordCost()
+        self._places = asyncio.Semaphore(_MOST_DERIVATIONS)
+
+    @staticmethod
+    def new_salt() -> bytes:
+        return secrets.token_bytes(_SALT_BYTES)
+
+    async def derive(self, password: str, salt: bytes, cost: PasswordCost | None = None) -> bytes:
+        chosen = cost or self.cost
+        async with self._places:
+            return await asyncio.to_thread(
+                hash_secret_raw,
+                password.encode(errors="surrogatepass"),
+                salt,
+                time_cost=chosen.rounds,
+                memory_cost=chosen.memory_kib,
+                parallelism=1,
+                hash_len=KEY_BYTES,
+                type=Type.ID,
+            )

@@ -1,0 +1,104 @@
+"""Clients of the services with a person's key. All people share the connections, and know since when a service is away."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import httpx
+
+from client import Address, RefusedError, UnreachableError
+
+if TYPE_CHECKING:
+    from client.services.gateway import AsyncGateway
+    from client.services.monitor import AsyncMonitor
+    from client.services.orchestrator import AsyncOrchestrator
+    from client.services.publisher import AsyncPublisher
+    from client.services.research import AsyncResearch
+    from client.services.social import AsyncSocial
+
+_MOST_CONNECTIONS: Final = 100
+_AWAY: Final = frozenset({502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class Away:
+    """Stands in a page for what a service did not answer."""
+
+    service: str
+    since: datetime
+    """First failed call since the last answer, as far as this process knows."""
+
+    def __bool__(self) -> bool:
+        return False
+
+
+class ServiceConnections:
+    """The connections of the process to all services; it remembers which of them are away."""
+
+    def __init__(self, urls: Mapping[str, str], *, seconds: float) -> None:
+        self._urls = urls
+        self._seconds = seconds
+        limits = httpx.Limits(max_connections=_MOST_CONNECTIONS, max_keepalive_connections=20)
+        # Connections belong to the loop that opens them, so the transport is made here, inside it.
+        self._transport = httpx.AsyncHTTPTransport(limits=limits)
+        self._away: dict[str, datetime] = {}
+
+    async def aclose(self) -> None:
+        await self._transport.aclose()
+
+    def service(self, name: str, key: str) -> Any:
+        """Creates the asynchronous client of a service."""
+        # Not imported at the top: the generator of the clients loads this service before they exist.
+        made = getattr(import_module(f"client.services.{name}"), f"Async{name.title()}")
+        return made(Address(self._urls[name], key), transport=self._transport, timeout=self._seconds)
+
+    def note_answer(self, name: str) -> None:
+        self._away.pop(name, None)
+
+    def note_failure(self, name: str) -> Away:
+        return Away(name, self._away.setdefault(name, datetime.now(UTC)))
+
+
+class PersonClients:
+    """The clients with one person's key."""
+
+    def __init__(self, connections: ServiceConnections, key: Callable[[], str]) -> None:
+        self._connections = connections
+        self._key = key
+        self._made: dict[str, Any] = {}
+
+    def _client(self, name: str) -> Any:
+        if name not in self._made:
+            self._made[name] = self._connections.service(name, self._key())
+        return self._made[name]
+
+    @property
+    def orchestrator(self) -> "AsyncOrchestrator":
+        return cast("AsyncOrchestrator", self._client("orchestrator"))
+
+    @property
+    def social(self) -> "AsyncSocial":
+        return cast("AsyncSocial", self._client("social"))
+
+    @property
+    def publisher(self) -> "AsyncPublisher":
+        return cast("AsyncPublisher", self._client("publisher"))
+
+    @property
+    def research(self) -> "AsyncResearch":
+        return cast("AsyncResearch", self._client("research"))
+
+    @property
+    def monitor(self) -> "AsyncMonitor":
+        return cast("AsyncMonitor", self._client("monitor"))
+
+    @property
+    def gateway(self) -> "AsyncGateway":
+        return cast("AsyncGateway", self._client("gateway"))
+
+
+def is_away(error: Exception) -> bool:
+    """Returns whether a call failed because its service is away, rather than because of the request."""
+    return isinstance(error, UnreachableError) or (isinstance(error, RefusedError) and error.status in _AWAY)

@@ -1,0 +1,47 @@
+"""Settings of the console; each field is an environment variable, upper-cased."""
+
+from datetime import timedelta
+from typing import Annotated
+
+from pydantic import Field
+
+from chassis import AppSettings, WebAddress
+from chassis.service_keys import ServiceKeyText
+
+Hours = Annotated[float, Field(gt=0, le=24 * 365)]
+
+
+class Settings(AppSettings):
+    http_port: Annotated[int, Field(ge=0, le=65535)] = 8016
+    service_key: ServiceKeyText
+    """The hash of the operators' key, `sha256:…`, or the key itself. The console never sends it: people's own keys do."""
+    console_url: WebAddress = "http://127.0.0.1:8016"
+    """Address at which people open the console; with a path if a proxy serves it below one."""
+    installation_name: Annotated[str, Field(min_length=1, max_length=60)] = "Brand Engine"
+    """Name that the bar of every page shows, such as `Staging`."""
+    orchestrator_url: WebAddress = "http://127.0.0.1:8010"
+    research_url: WebAddress = "http://127.0.0.1:8011"
+    publisher_url: WebAddress = "http://127.0.0.1:8012"
+    social_url: WebAddress = "http://127.0.0.1:8013"
+    monitor_url: WebAddress = "http://127.0.0.1:8014"
+    gateway_url: WebAddress = "http://127.0.0.1:8015"
+    service_seconds: Annotated[float, Field(gt=0, le=300)] = 10.0
+    """Timeout of one request to a service; past it, the page says that the service is away."""
+    session_idle_hours: Hours = 12.0
+    """Hours without a request after which a session ends."""
+    session_hours: Hours = 14 * 24.0
+    """Hours after which a session ends in any case."""
+
+    @property
+    def session_idle(self) -> timedelta:
+        return timedelta(hours=self.session_idle_hours)
+
+    @property
+    def session_age(self) -> timedelta:
+        return timedelta(hours=self.session_hours)
+
+    @property
+    def service_urls(self) -> dict[str, str]:
+        """Base URLs by service."""
+        names = ("orchestrator", "research", "publisher", "social", "monitor", "gateway")
+        return {name: getattr(self, f"{name}_url") for name in names}

@@ -1,0 +1,119 @@
+"""`/sign-in`, `/sign-out` and `/confirm`: signing in by password, and giving it again before grave acts."""
+
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from console.pages import FormData, Viewer, page, redirect
+from console.pages.layout import texts_of
+from console.pages.parts import ConsoleParts, parts_of
+from console.pages.urls import HOME, safe_next
+from console.pages.viewer import find_viewer
+from console.people import store as people
+from console.people.domain import Person
+from console.people.store import PasswordLock
+from console.sealing import PasswordCost, SealedError, token_hash, unseal
+from console.sessions import cookies
+from console.sessions import store as sessions
+from console.sessions.beginning import begin_session, network, signed_in
+from console.sign_in import slowing
+
+router = APIRouter(include_in_schema=False)
+_NO_SALT: Final = b"no such account!"
+PURPOSE: Final = "password"
+
+
+async def open_with_password(parts: ConsoleParts, lock: PasswordLock | None, password: str) -> bytes | None:
+    """Returns the person's own key; None for a wrong password, or for no person, after the same time."""
+    salt = _NO_SALT if lock is None else lock.salt
+    cost = None if lock is None else PasswordCost.read(lock.cost)
+    key = await parts.passwords.derive(password, salt, cost)
+    if lock is None:
+        return None
+    try:
+        return unseal(lock.sealed, key, PURPOSE)
+    except SealedError:
+        return None
+
+
+@router.get("/sign-in")
+async def show_sign_in(request: Request, next: str = HOME) -> Response:  # noqa: A002  (the name in the address)
+    if await find_viewer(request) is not None:
+        return redirect(request, safe_next(next))
+    return page(request, None, "sign_in/sign_in.html.j2", next_page=safe_next(next), name="", error=None)
+
+
+@router.post("/sign-in")
+async def sign_in(request: Request, form: FormData) -> Response:
+    parts, texts = parts_of(request), texts_of(request, None)
+    name, next_page = form.text("name")[:200], safe_next(form.text("next", HOME))
+
+    def again(error: str, status: int) -> Response:
+        return page(
+            request, None, "sign_in/sign_in.html.j2", status, next_page=next_page, name=name, error=error
+        )
+
+    async with parts.connections.connection() as connection:
+        if await slowing.blocked_until(connection, name, network(request)) is not None:
+            return again(texts("sign_in.slowed"), HTTPStatus.TOO_MANY_REQUESTS)
+        person = await people.find_by_name(connection, name)
+        lock = None if person is None else await people.find_lock(connection, person.id)
+    own_key = await open_with_password(parts, lock, form.raw("password"))
+    async with parts.connections.whole() as work:
+        if person is None or own_key is None:
+            await slowing.note_failure(work.connection, name, network(request))
+            return again(texts("sign_in.wrong"), HTTPStatus.UNAUTHORIZED)
+        token = await begin_session(work.connection, request, person, own_key)
+    return signed_in(redirect(request, next_page), request, token)
+
+
+@router.post("/sign-out")
+async def sign_out(request: Request) -> Response:
+    parts = parts_of(request)
+    if (token := cookies.read(request, parts.urls)) is not None:
+        async with parts.connections.connection() as connection:
+            await sessions.end_by_token(connection, token_hash(token))
+    response = redirect(request, "/sign-in")
+    cookies.clear(response, parts.urls)
+    response.headers["Clear-Site-Data"] = '"cache"'
+    return response
+
+
+@router.get("/confirm")
+async def show_confirm(request: Request, viewer: Viewer, next: str = HOME) -> Response:  # noqa: A002
+    return page(request, viewer, "sign_in/confirm.html.j2", next_page=safe_next(next), error=None)
+
+
+@router.post("/confirm")
+async def confirm(request: Request, viewer: Viewer, form: FormData) -> Response:
+    next_page = safe_next(form.text("next", HOME))
+    error = await check_password(request, viewer.person, form.raw("password"))
+    if error is not None:
+        return page(
+            request,
+            viewer,
+            "sign_in/confirm.html.j2",
+            HTTPStatus.FORBIDDEN,
+            next_page=next_page,
+            error=viewer.t(error),
+        )
+    async with parts_of(request).connections.connection() as connection:
+        await sessions.confirm_session(connection, viewer.session.id)
+    return redirect(request, next_page)
+
+
+async def check_password(request: Request, person: Person, password: str) -> str | None:
+    """Returns the key of a text that says why a password is not taken; None: it is right."""
+    parts = parts_of(request)
+    async with parts.connections.connection() as connection:
+        if await slowing.blocked_until(connection, person.name, network(request)) is not None:
+            return "sign_in.slowed"
+        lock = await people.find_lock(connection, person.id)
+    if await open_with_password(parts, lock, password) is not None:
+        return None
+    async with parts.connections.connection() as connection:
+        await slowing.note_failure(connection, person.name, network(request))
+    return "sign_in.wrong_password"

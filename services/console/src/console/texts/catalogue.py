@@ -1,0 +1,120 @@
+"""The catalogue of texts: `texts/<screen>.<language>.toml`, one table for each screen.
+
+A text is a string with fields in braces, `"{n} drafts"`, or a table with `one` and `other`, chosen by the field `n`.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib.resources import files
+from typing import Any, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from markupsafe import Markup
+
+LANGUAGES: Final = ("en", "de")
+"""The first is used where the reader's is unknown."""
+_PLURALS: Final = frozenset({"one", "other"})
+
+
+def language_of(accepted: str) -> str:
+    """Chooses a language by the header Accept-Language."""
+    for part in accepted.lower().split(","):
+        language = part.split(";")[0].strip().split("-")[0]
+        if language in LANGUAGES:
+            return language
+    return LANGUAGES[0]
+
+
+class TextCatalogue:
+    """All texts in all languages, read once."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, dict[str, str | Mapping[str, str]]] = {name: {} for name in LANGUAGES}
+        for file in files("console.texts").iterdir():
+            screen, _, rest = file.name.partition(".")
+            language = rest.removesuffix(".toml")
+            if rest.endswith(".toml"):
+                table = tomllib.loads(file.read_text(encoding="utf-8"))
+                self._texts[language].update(_flat(screen, table))
+
+    def keys(self, language: str) -> frozenset[str]:
+        return frozenset(self._texts[language])
+
+    def find(self, language: str, key: str) -> str | Mapping[str, str]:
+        """Raises KeyError for an unknown key."""
+        return self._texts[language][key]
+
+    def has(self, key: str) -> bool:
+        return key in self._texts[LANGUAGES[0]]
+
+
+def _flat(prefix: str, table: Mapping[str, Any]) -> dict[str, str | Mapping[str, str]]:
+    found: dict[str, str | Mapping[str, str]] = {}
+    for name, value in table.items():
+        key = f"{prefix}.{name}"
+        if isinstance(value, Mapping) and set(value) != _PLURALS:
+            found |= _flat(key, value)
+        else:
+            found[key] = value
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """The texts of one reader: language and time zone."""
+
+    catalogue: TextCatalogue
+    language: str
+    zone: str = "UTC"
+
+    def __call__(self, key: str, **fields: Any) -> str:
+        """Returns a text with its fields filled in, to be escaped by the template like any other.
+
+        Raises:
+            KeyError: the catalogue has no such text.
+        """
+        text = self.catalogue.find(self.language, key)
+        if isinstance(text, Mapping):
+            text = text["one" if fields["n"] == 1 else "other"]
+        return text.format_map({name: self.number(value) for name, value in fields.items()})
+
+    def known(self, key: str, otherwise: str) -> str:
+        """Returns the text of a key that comes from a service, such as a state; `otherwise` for one that is new."""
+        return self(key) if self.catalogue.has(key) else otherwise
+
+    def number(self, value: Any) -> Any:
+        """Writes an integer with the language's separator of thousands; leaves anything else as it is."""
+        if isinstance(value, bool) or not isinstance(value, int):
+            return value
+        written = f"{value:,}"
+        return written.replace(",", ".") if self.language == "de" else written
+
+    def time(self, moment: str | datetime | None) -> Markup:
+        """Writes a moment in the reader's zone, as an element `time`; a dash for None."""
+        if moment is None:
+            return Markup("&ndash;")
+        local = self.local(moment)
+        shown = f"{self.day(local)}, {local:%H:%M}"
+        return Markup('<time datetime="{}">{}</time>').format(local.isoformat(), shown)
+
+    def date(self, moment: str | datetime) -> str:
+        """Writes the day of a moment in the reader's zone."""
+        return self.day(self.local(moment))
+
+    def local(self, moment: str | datetime) -> datetime:
+        """Returns a moment in the reader's zone."""
+        at = datetime.fromisoformat(moment) if isinstance(moment, str) else moment
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(_zone(self.zone))
+
+    def day(self, local: datetime) -> str:
+        month = self(f"layout.months.{local.month}")
+        return self("layout.day", day=local.day, month=month, year=str(local.year))
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return ZoneInfo("UTC")
