@@ -2,14 +2,17 @@
 
     python shared/writing/tests/claims/measuring_bank.py            # all halves, and what each rule earns
     python shared/writing/tests/claims/measuring_bank.py through    # and the lies that get past an agreeing judge
+    python shared/writing/tests/claims/measuring_bank.py refused second_bank    # what a writer has to mend, as JSON
 
 The honest judge answers what the bank says. The agreeing one finds everything supported, and shows the nearest sentences of
-the passages for it, word for word. What does not stand is written once more, in the bank's second wording.
+the passages for it, word for word. What does not stand goes back to a writer with the problem and the nearest words, up to three times, as in an article;
+the writer's answers are in the bank (`mended`). `refused` prints the questions that are still to be answered.
 
 The second bank (`second_bank/`), the third and the fourth have the form of the exam's, and authors of their own, who did
 not read the rules. Their passages tell of real things, in words of their own; their figures are not vouched for.
 """
 
+import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -28,6 +31,7 @@ from writing.model.drafting import RejectedSentence, SupportedSentence, WritingM
 from writing.model.exam.bank import ExamItem, Half, read_bank, read_items
 from writing.model.judge.findings import apply_reading
 from writing.model.judge.question import Claim, Quote, Reading
+from writing.model.mending import ROUNDS, problem_of
 
 HALVES: Final[tuple[Half, ...]] = ("development", "blind")
 MORE_BANKS: Final = ("second_bank", "third_bank", "fourth_bank")
@@ -38,7 +42,7 @@ class HalfCounts:
     true: int
     lies: int
     first: int
-    """True sentences that an honest judge and the rules keep at once; `mended`, after a second wording as well."""
+    """True sentences that an honest judge and the rules keep at once; `mended`, in one of the mended wordings as well."""
     mended: int
     agreed: tuple[ExamItem, ...]
     """Lies that stand if a judge agrees to everything; `unjudged`, without a judge."""
@@ -56,12 +60,14 @@ def count(items: Sequence[ExamItem]) -> HalfCounts:
     true = [each for each in items if each.is_true]
     lies = [each for each in items if not each.is_true]
     first = [each for each in true if stands(each, each.sentence, each.reading)]
-    again = [each for each in true if each not in first and stands(each, each.again, _shown_again(each))]
+    mended = [
+        each for each in true if each not in first and any(_stands_mended(each, at) for at in each.mended)
+    ]
     return HalfCounts(
         len(true),
         len(lies),
         len(first),
-        len(first) + len(again),
+        len(first) + len(mended),
         tuple(each for each in lies if stands(each, each.sentence, agreeing(each, each.sentence))),
         tuple(each for each in lies if check(each.sentence, each.cited).holds),
         sum(check(each.sentence, each.cited).holds for each in true),
@@ -70,12 +76,39 @@ def count(items: Sequence[ExamItem]) -> HalfCounts:
 
 def stands(item: ExamItem, sentence: str, reading: Reading) -> bool:
     """Whether the rules and this reading keep the sentence."""
+    return isinstance(verdict_of(item, sentence, reading), SupportedSentence)
+
+
+def verdict_of(item: ExamItem, sentence: str, reading: Reading) -> SupportedSentence | RejectedSentence:
     material = material_of(item)
     draft = DraftSentence(text=sentence, passages=tuple(each.id for each in item.cited))
     judged = material.judge(draft, frozenset(material.evidence), ())
     if isinstance(judged, RejectedSentence) and not judged.conceivable:
-        return False
-    return isinstance(apply_reading(judged, reading, material), SupportedSentence)
+        return judged
+    return apply_reading(judged, reading, material)
+
+
+def _stands_mended(item: ExamItem, wording: str) -> bool:
+    return stands(item, wording, _shown_again(item, wording))
+
+
+def unmended(items: Sequence[ExamItem]) -> Iterator[dict[str, object]]:
+    """Yields the true sentences that do not stand in any wording, with what their writer is told of the last one."""
+    for number, item in enumerate(items):
+        if not item.is_true or stands(item, item.sentence, item.reading):
+            continue
+        if any(_stands_mended(item, each) for each in item.mended) or len(item.mended) == ROUNDS:
+            continue
+        text = item.mended[-1] if item.mended else item.sentence
+        verdict = verdict_of(item, text, _shown_again(item, text) if item.mended else item.reading)
+        assert isinstance(verdict, RejectedSentence)
+        yield {
+            "number": number,
+            "text": text,
+            "passages": {each.id: each.text for each in item.cited},
+            "problem": problem_of(verdict),
+            "nearest": verdict.nearest,
+        }
 
 
 def material_of(item: ExamItem) -> WritingMaterial:
@@ -97,9 +130,9 @@ def agreeing(item: ExamItem, sentence: str) -> Reading:
     )
 
 
-def _shown_again(item: ExamItem) -> Reading:
-    """What an honest judge shows for the second wording: the same words, and whole sentences around them."""
-    shown = agreeing(item, item.again).claims
+def _shown_again(item: ExamItem, wording: str) -> Reading:
+    """What an honest judge shows for another wording: the same words, and whole sentences around them."""
+    shown = agreeing(item, wording).claims
     return item.reading.model_copy(update={"claims": (*item.reading.claims, *shown)})
 
 
@@ -118,6 +151,10 @@ def rules_worth(items: Sequence[ExamItem]) -> Iterator[tuple[str, int, int]]:
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["refused"]:
+        items = read_folder(sys.argv[2]) if sys.argv[2] in MORE_BANKS else read_bank()
+        _say(json.dumps(list(unmended(items)), ensure_ascii=False, indent=1))
+        return
     halves = {half: read_bank(half) for half in HALVES}
     for name, items in {**halves, **{bank: read_folder(bank) for bank in MORE_BANKS}}.items():
         found = count(items)

@@ -1,7 +1,4 @@
-"""The second, third and fourth bank: that they are whole, and what the rules make of the second.
-
-The third and the fourth are measured only.
-"""
+"""The second, third and fourth bank: that they are whole, and what the rules make of them. The fourth is measured only."""
 
 from collections import Counter
 from typing import Final, TypeAlias
@@ -12,6 +9,7 @@ from shared.writing.tests.claims.measuring_bank import MORE_BANKS, count, read_f
 from writing.model.claims.wording import normal
 from writing.model.copying import SourceRuns
 from writing.model.exam.bank import SUBJECTS, ExamItem, read_bank
+from writing.model.mending import ROUNDS
 
 Bank: TypeAlias = tuple[ExamItem, ...]
 
@@ -56,7 +54,7 @@ def test_its_sentences_are_unique_and_are_no_copies_of_their_passages(bank: Bank
     for each in bank:
         passages = SourceRuns.of(one.text for one in each.cited)
         assert passages.find_copied_run(each.sentence) is None
-        assert passages.find_copied_run(each.again) is None
+        assert not [wording for wording in each.mended if passages.find_copied_run(wording)]
 
 
 @of_each_bank
@@ -68,7 +66,7 @@ def test_its_passages_are_few_for_a_subject_and_of_a_paragraph_s_length_and_each
 
 
 @of_each_bank
-def test_a_true_sentence_has_a_second_wording_and_quotes_that_stand_in_every_passage_it_cites(
+def test_a_true_sentence_has_quotes_that_stand_in_every_passage_it_cites_and_a_lie_is_never_mended(
     bank: Bank,
 ) -> None:
     for each in bank:
@@ -76,17 +74,21 @@ def test_a_true_sentence_has_a_second_wording_and_quotes_that_stand_in_every_pas
         if not each.is_true:
             assert not quotes
             assert each.reading.finding != "supported"
+            assert not each.mended
             continue
         texts = {one.id: normal(one.text) for one in each.cited}
-        assert each.again
+        assert len({each.sentence, *each.mended}) == 1 + len(each.mended) <= 1 + ROUNDS
         assert {quote.passage for quote in quotes} == set(texts)
         assert all(normal(quote.words) in texts[quote.passage] for quote in quotes), each.sentence
 
 
-def test_what_the_rules_keep_and_let_through_in_the_second_bank() -> None:
-    found = count(BANKS["second_bank"])
+@pytest.mark.parametrize(
+    ("name", "first", "mended", "agreed"), [("second_bank", 82, 0.95, 0.035), ("third_bank", 43, 0.92, 0.025)]
+)
+def test_what_the_rules_keep_and_let_through(name: str, first: int, mended: float, agreed: float) -> None:
+    found = count(BANKS[name])
 
-    assert found.first >= 84
-    assert found.mended >= 0.87 * found.true
-    assert len(found.agreed) <= 0.06 * found.lies
+    assert found.first >= first
+    assert found.mended >= mended * found.true
+    assert len(found.agreed) <= agreed * found.lies
     assert not found.unjudged

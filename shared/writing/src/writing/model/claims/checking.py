@@ -6,6 +6,7 @@ confirm. Without a judge it stands only if it is a whole statement of its passag
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Evidence, Statement
@@ -29,6 +30,8 @@ FEWEST: Final = 2
 """The least significant words of a sentence that can be checked."""
 LONGEST_SUBJECT: Final = 6
 """Words, without articles, of a subject that the passage takes up by a pronoun."""
+MOST_PROBLEMS: Final = 4
+"""The most that a writer is told of one sentence."""
 NOT_WHOLE: Final = "it is no whole statement of its passages, in their words"
 _ASIDE: Final = frozenset({"while", "whereas", "but"})
 _VERBS: Final = frozenset("is are was were has have had can may must will".split())  # noqa: SIM905
@@ -63,9 +66,9 @@ def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = f
     if problem := _unfit(tokens, given):
         return ClaimVerdict(problem=problem)
     these = Comparison(tokens, cited)
-    problem = None if given else next(_objections(these), None)
-    if problem:
-        return ClaimVerdict(problem=problem, nearest=these.nearest_text())
+    problems = () if given else tuple(islice(dict.fromkeys(_objections(these)), MOST_PROBLEMS))
+    if problems:
+        return ClaimVerdict(problem="; ".join(problems), nearest=these.nearest_text())
     parts = [{each.passage for each in these.stated if _says(each, part, given)} for part in _parts(tokens)]
     if not all(parts):
         parts = [{each.passage for each in these.stated if _says(each, tokens, given)}]

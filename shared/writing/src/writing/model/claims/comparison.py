@@ -6,7 +6,7 @@ The work is bounded: a sentence of at most 60 words against four sentences of at
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 from writing.model.claims.pieces import SentencePiece, meaningful_keys, pieces_of
@@ -84,16 +84,20 @@ class Comparison:
         self.said = SentencePiece(tuple(token for each in self.support for token in each.sentence.tokens))
 
     @cached_property
+    def topic(self) -> frozenset[str]:
+        """Keys of the headings."""
+        return frozenset(key for each in self.support for key in meaningful_keys(each.heading))
+
+    @cached_property
     def drawn(self) -> tuple[tuple[SentencePiece, tuple[SentencePiece, ...]], ...]:
         """Each piece of the sentence with those of the passages that have the most of its words.
 
         Words of headings count only if there are no others; of pieces with as many words, the shortest is nearest.
         """
-        topic = {key for each in self.support for key in meaningful_keys(each.heading)}
         theirs = [piece for each in self.support for piece in each.pieces]
         found: list[tuple[SentencePiece, tuple[SentencePiece, ...]]] = []
         for own in self.pieces:
-            shared = [(_shared(each, own.keys - topic), _shared(each, own.keys)) for each in theirs]
+            shared = [(_shared(each, own.keys - self.topic), _shared(each, own.keys)) for each in theirs]
             most = max(shared, default=None)
             near = (
                 each
@@ -114,7 +118,9 @@ class Comparison:
         return [each.sentence.tokens for each in self.support]
 
 
-def _statements(evidence: Evidence) -> list[Statement]:
+@lru_cache(256)
+def _statements(evidence: Evidence) -> tuple[Statement, ...]:
+    """Returns the statements of a passage, which many sentences are held against in turn."""
     heading = tokens_of(normal(evidence.heading or ""))
     named = frozenset(meaningful_keys(heading))
     found: list[Statement] = []
@@ -134,7 +140,7 @@ def _statements(evidence: Evidence) -> list[Statement]:
                 named.union(*(each.sentence.keys for each in found)),
             )
         )
-    return found
+    return tuple(found)
 
 
 def _nearest(claim: SentencePiece, stated: Sequence[Statement]) -> list[Statement]:

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
-from writing.model.claims.pieces import is_number, is_year, plain_word
+from writing.model.claims.pieces import is_number, plain_word
 from writing.model.claims.vocabulary import by_word, pairs, words
 from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, content_key, stem
 
@@ -13,6 +13,7 @@ NEAR: Final = 3
 """The most words between two that count as adjacent."""
 _CURRENCIES: Final = frozenset("$€£")
 _POWERS: Final = frozenset(map(stem, words("numbers", "powers")))
+_DEGREES: Final = frozenset({"celsius", "fahrenheit"})
 _RANGES: Final = frozenset({"to", "or"})
 _FRACTIONS: Final = words("numbers", "fractions")
 _BOUNDS: Final = by_word("bounds")
@@ -49,6 +50,9 @@ def _with_units(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
         end = at + 1
         while end < len(tokens) and (tokens[end].kind is WordKind.NUMBER or tokens[end].text in _RANGES):
             end += 1
+        end += [each.key in _DEGREES for each in tokens[end : end + 2]] == [False, True] and tokens[
+            end
+        ].key == "°"
         power = tokens[end].key if end + 1 < len(tokens) and tokens[end].key in _POWERS else ""
         end += bool(power)
         behind = tokens[end].key if end < len(tokens) and tokens[end].kind is WordKind.CONTENT else ""
@@ -96,24 +100,6 @@ def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
     return frozenset(found - {""})
 
 
-def misplaced_numbers(these: Comparison) -> Iterator[str]:
-    """Numbers of another thing: “three to cables” for “29 to cables and three to software”."""
-    for own in these.pieces:
-        for number in (
-            each.key for each in own.told if each.kind is WordKind.NUMBER and not is_year(each.key)
-        ):
-            for said in these.support:
-                having = [each.keys - {number} for each in said.pieces if number in each.keys]
-                others = (each for each in said.pieces if number not in each.keys and each.keys & own.keys)
-                counted = any(
-                    each.kind is WordKind.NUMBER and each.key not in own.keys
-                    for one in others
-                    for each in one.told
-                )
-                if having and counted and all(each and not each & own.keys for each in having):
-                    yield f"its passage says {number} of something else"
-
-
 def range_problems(these: Comparison) -> Iterator[str]:
     """One end of a range as if it were the number: “takes 80 minutes” for “80 to 110 minutes”."""
     ours = dict(_ends(these.claim.tokens))
@@ -142,8 +128,14 @@ def change_problems(these: Comparison) -> Iterator[str]:
     """“By” for “to”: “fell by 31 million” is not “fell to 31 million”."""
     for key, own in _changes(these.claim.tokens):
         there = {each for text in these.texts for other, each in _changes(text) if other == key}
-        if own and there and own not in there and there - {""}:
-            yield f"its passage says “{min(there - {''})} {key}”, and not “{own} {key}”"
+        if own and there and own not in there and (own == _literal(these, key) == "by" or there - {""}):
+            yield f"its passage says “{max(there)} {key}”, and not “{own} {key}”"
+
+
+def _literal(these: Comparison, key: str) -> str:
+    """Returns the word before the number."""
+    ours = these.claim.tokens
+    return next((plain_word(one) for one, other in pairwise(ours) if other.key == key), "")
 
 
 def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
@@ -183,6 +175,8 @@ def _begins_range(tokens: Sequence[Token], at: int) -> bool:
     to = next(
         (place for place in range(at + 1, len(tokens)) if tokens[place].key not in UNIT_KEYS), len(tokens)
     )
-    return [plain_word(each) for each in tokens[to : to + 1]] == ["to"] and [
-        each.kind for each in tokens[to + 1 : to + 2]
-    ] == [WordKind.NUMBER]
+    return (
+        to > at + 1
+        and [plain_word(each) for each in tokens[to : to + 1]] == ["to"]
+        and [each.kind for each in tokens[to + 1 : to + 2]] == [WordKind.NUMBER]
+    )

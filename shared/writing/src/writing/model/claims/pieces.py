@@ -103,7 +103,7 @@ def pieces_of(tokens: Sequence[Token]) -> tuple[SentencePiece, ...]:
     begins = mark = True
     for at, token in enumerate(tokens):
         is_mark = token.kind is WordKind.BREAK and not token.text.isalpha() and not _is_in_time(tokens, at)
-        if part and (is_mark or plain_word(token) in BEGINS or _describes(tokens, at)):
+        if part and (is_mark or _begins(tokens, at) or _describes(tokens, at)):
             ends = token.text in _ENDS
             found.append(SentencePiece(tuple(part), ends, begins, mark))
             part, begins, mark = [], ends, False
@@ -111,6 +111,12 @@ def pieces_of(tokens: Sequence[Token]) -> tuple[SentencePiece, ...]:
         if not is_mark:
             part.append(token)
     return (*found, SentencePiece(tuple(part), True, begins, mark)) if part else tuple(found)
+
+
+def _begins(tokens: Sequence[Token], at: int) -> bool:
+    """Whether it begins a piece, unlike the “which” of “some of which”."""
+    word = plain_word(tokens[at])
+    return word in BEGINS and not (word == "which" and plain_word(tokens[at - 1]) == "of")
 
 
 def _describes(tokens: Sequence[Token], at: int) -> bool:

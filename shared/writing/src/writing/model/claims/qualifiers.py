@@ -22,15 +22,18 @@ _DENYING_UNDER_CONDITIONS: Final = _DENYING_OTHERWISE | words("denials", "condit
 _UNLESS: Final = frozenset({"unless", "except", "only", "until"})
 _NO_PREFIX: Final = tuple(words("denials", "no_prefix"))
 _NOT_ONLY: Final = words("denials", "not_only")
-_ADDED: Final = tuple(words("additions", name) for name in ("only", "all", "half", "unreal", "wide"))
 _CAUSES: Final = words("joins", "causes")
 _GIVES_CAUSE: Final = words("joins", "gives_cause")
 _BEFORE_CAUSE: Final = frozenset({"because", "since"})
+_SEVERAL_SENSES: Final = frozenset({"as", "since", "so"})
+_CAUSE_NOUNS: Final = frozenset({"reason", "reasons", "cause", "causes"})
 _PURPOSES: Final = words("joins", "purposes")
 _RANKS: Final = words("ranks", "words")
 _NO_SUPERLATIVES: Final = words("ranks", "no_superlatives")
+_ANY: Final = frozenset({"any", "anybody", "anything", "anywhere"})
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had", "then"})
+_MODAL: Final = frozenset("can may must do does will should".split())  # noqa: SIM905
 _RELATIVES: Final = frozenset({"that", "who", "which"})
 _HE: Final = frozenset({"he", "him", "his"})
 _BEFORE_BASE: Final = frozenset("to may can could will would did do does might must should not".split())  # noqa: SIM905
@@ -67,6 +70,7 @@ class _Limit:
 
 
 _LIMITS: Final = tuple(map(_Limit.of, (*rows("limits"), *rows("frames"))))
+_ADDITIONS: Final = tuple(map(_Limit.of, rows("additions")))
 
 
 def left_out_limits(these: Comparison) -> Iterator[str]:
@@ -108,20 +112,23 @@ def _limits(piece: SentencePiece, at: int, these: Comparison, drawn_on: bool) ->
 
 
 def added_limits(these: Comparison) -> Iterator[str]:
-    """“Only”, “all”, “fake” and their like, which the passages lack."""
-    for some in _ADDED:
-        own = these.claim.words & some
-        if own and not these.said.words & some:
+    """“Only”, “all”, “fake”, “proven”, “still” and their like, which the passages lack."""
+    said = these.said.words | these.said.keys
+    denied = these.claim.words & (_DENYING | {"than"})
+    for some in _ADDITIONS:
+        own = these.claim.words & some.words - (_ANY if denied else frozenset())
+        if own and not said & some.same:
             yield f"its passages do not say “{min(own)}”"
 
 
 def negations(these: Comparison) -> Iterator[str]:
     """“Not” left out or added."""
     theirs = [each for said in these.support for each in said.pieces]
+    whole = [said.sentence for said in these.support]
     for own in these.pieces:
         denying = [
             each
-            for each in theirs
+            for each in whole
             if each.keys & own.keys
             and _denies(each.words - these.claim.words | each.words & _DENYING_OTHERWISE, _DENYING_OTHERWISE)
         ]
@@ -161,7 +168,29 @@ def tenses(these: Comparison) -> Iterator[str]:
         there = frozenset(word for each in near if each.first not in _RELATIVES for word in each.words)
         if piece.words & own & _PRESENT and not own & _PAST and there & _PAST and not there & _PRESENT:
             yield "its passage speaks of the past"
+    if not own & _PAST and _is_present(these.claim.tokens, these.known) and _is_wholly_past(these):
+        yield "its passage speaks of the past"
     yield from _verbs_made_present(these)
+
+
+def _is_wholly_past(these: Comparison) -> bool:
+    """Whether its passages have verbs in the past, and none in the present."""
+    past = any(each in _PAST or is_past(each) for each in these.said.words)
+    return past and not these.said.words & (_PRESENT | _MODAL) and not any(map(_is_present, these.texts))
+
+
+def _is_present(tokens: Sequence[Token], known: AbstractSet[str] = frozenset()) -> bool:
+    """Whether it has “is” or “are”, or a word in “-s” behind a word with meaning, which may be a verb."""
+    return any(
+        plain_word(other) in {"is", "are"}
+        or (
+            other.text.islower()
+            and other.text.endswith("s")
+            and other.key not in known
+            and one.kind is other.kind is WordKind.CONTENT
+        )
+        for one, other in pairwise(tokens)
+    )
 
 
 def _verbs_made_present(these: Comparison) -> Iterator[str]:
@@ -190,12 +219,12 @@ def _is_told_as_past(text: Sequence[Token], at: int) -> bool:
 def opposites(these: Comparison) -> Iterator[str]:
     """“Rose” for “fell”."""
     ours = {token.key for token in these.claim.tokens}
-    for own, near in these.drawn:
-        there = [{token.key for token in each.tokens} for each in near]
-        for key in sorted({each.key for each in own.tokens} & OPPOSITES.keys()):
-            others = [OPPOSITES[key] & each - ours for each in there]
-            if "not" not in own.words and there and all(others) and not any(key in each for each in there):
-                yield f"its passage says “{min(others[0])}” there, and not “{key}”"
+    theirs = {token.key for text in these.texts for token in text}
+    if "not" in these.claim.words:
+        return
+    for key in sorted(ours & OPPOSITES.keys() - theirs):
+        if others := OPPOSITES[key] & theirs - ours:
+            yield f"its passage says “{min(others)}”, and not “{key}”"
 
 
 def ranks(these: Comparison) -> Iterator[str]:
@@ -237,7 +266,8 @@ def causes(these: Comparison) -> Iterator[str]:
     for at, token in enumerate(tokens):
         if plain_word(token) not in _CAUSES or not _joins(tokens, at):
             continue
-        wanted = _PURPOSES if plain_word(tokens[at + 1]) == "that" else _GIVES_CAUSE
+        is_purpose = plain_word(tokens[at + 1]) in {"that", "to"}
+        wanted = _PURPOSES if is_purpose else _GIVES_CAUSE
         # At the beginning of a sentence, it joins the parts before and behind the first comma.
         comma = next((place for place, each in enumerate(tokens) if each.text == ","), len(tokens))
         parts = (tokens[:at], tokens[at + 1 :]) if at else (tokens[1:comma], tokens[comma:])
@@ -245,10 +275,33 @@ def causes(these: Comparison) -> Iterator[str]:
         cause = one if plain_word(token) not in _BEFORE_CAUSE or not at else other
         said = (each.sentence for each in these.stated)
         if not any(
-            each.words & wanted and each.keys & one and each.keys & other and _gives(each, cause)
+            (
+                _told_words(each) & wanted
+                or "since" in each.words & {plain_word(token)}
+                or (is_purpose and _aims(each, other))
+            )
+            and each.keys & one
+            and each.keys & other
+            and _gives(each, cause)
             for each in said
         ):
             yield f"its passages do not say “{token.text}”"
+
+
+def _told_words(said: SentencePiece) -> AbstractSet[str]:
+    """Returns its words; “as” only where a clause begins with it, and “so” and “since” where they tell a cause."""
+    tokens = said.tokens
+    return {
+        word
+        for at, word in enumerate(map(plain_word, tokens))
+        if word not in _SEVERAL_SENSES
+        or (_joins(tokens, at) and (word != "as" or not at or tokens[at - 1].kind is WordKind.BREAK))
+    }
+
+
+def _aims(said: SentencePiece, purpose: AbstractSet[str]) -> bool:
+    """Whether it has “to” before a word of the purpose: “to warn”."""
+    return any(plain_word(one) == "to" and other.key in purpose for one, other in pairwise(said.tokens))
 
 
 def _gives(said: SentencePiece, cause: AbstractSet[str]) -> bool:
@@ -273,5 +326,10 @@ def _joins(tokens: Sequence[Token], at: int) -> bool:
             "did",
             "or",
             "doing",
+            "done",
         }
-    return not (plain_word(tokens[at]) == "since" and (follows.kind in {WordKind.NUMBER, WordKind.BREAK}))
+    if plain_word(tokens[at]) in _CAUSE_NOUNS:
+        return plain_word(follows) in {"why", "for", "of", "that"}
+    dated = any(each.kind is WordKind.NUMBER for each in tokens[at + 1 : at + 3])
+    is_time = dated or follows.kind is WordKind.BREAK or plain_word(follows) in {"then", "last"}
+    return not (plain_word(tokens[at]) == "since" and is_time)

@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
-from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS, SAYING, meaningful_keys, plain_word
+from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS, SAYING, is_number, meaningful_keys, plain_word
 from writing.model.claims.qualifiers import NOT, OPPOSITES
 from writing.model.claims.vocabulary import words
 from writing.model.claims.wording import (
@@ -36,10 +36,12 @@ _ENDS_SUBJECT: Final = (
     | _AUXILIARIES
     | {"that", "and", "or", "when", "where", "than", "since", "until", "before", "after"}
 )
+_ENDS_STATEMENT: Final = frozenset({";", ":", "but", "while", "whereas", "although", "though"})
 _OFTEN: Final = frozenset("often always never sometimes seldom also still".split())  # noqa: SIM905
 """Between a noun and its verb, and seldom behind a verb."""
 _DEGREES: Final = frozenset({"more", "less", "fewer"})
 _NO_DEGREES: Final = frozenset({"other", "rather", "over", "under", "per", "never"})
+_COUNTS: Final = frozenset({"twice", "half", "double"})
 _CONJUNCTIONS: Final = frozenset({"long", "soon", "far"})
 _FRACTIONS: Final = words("numbers", "fractions")
 _RELATIVES: Final = frozenset({"who", "which", "that"})
@@ -102,7 +104,7 @@ def _verbs(tokens: Sequence[Token]) -> Iterator[_Verb]:
             subject = tuple(_words_before(tokens, back + 1))
         else:
             subject = _subject(tokens[: _before_aside(tokens, back) + 1])
-        begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].text in {";", ":"}), 0)
+        begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].text in _ENDS_STATEMENT), 0)
         end = next((e for e in range(at + 1, len(tokens)) if tokens[e].text in {";", ":"}), len(tokens))
         yield _Verb(
             token.key,
@@ -225,6 +227,36 @@ def _same_subject(own: _Verb, there: _Verb, said: Statement, these: Comparison) 
     return bool(heads & (there.before if same_voice else there.after))
 
 
+def other_relations(these: Comparison) -> Iterator[str]:
+    """“A pupil of Ann”, “more success”, where the passages say a pupil of Ben, and less success."""
+    theirs = dict[tuple[str, str], frozenset[str]]()
+    for text in these.texts:
+        for place, word, others in _relations(text):
+            theirs[place, word] = theirs.get((place, word), frozenset()) | others
+    for place, word, others in _relations(these.claim.tokens):
+        there = theirs.get((place, word), others)
+        if not others & there:
+            yield f"its passage has “{word}” with “{min(there)}”, and not with “{min(others)}”"
+
+
+def _relations(tokens: Sequence[Token]) -> Iterator[tuple[str, str, frozenset[str]]]:
+    """Yields nouns with the names behind “of”, and words with “more”, “less” before them."""
+    for at, token in enumerate(tokens[:-1]):
+        if token.kind is not WordKind.CONTENT:
+            continue
+        if plain_word(tokens[at + 1]) == "of":
+            end = at + 2
+            while end < len(tokens) and (
+                tokens[end].kind is WordKind.CONTENT or plain_word(tokens[end]) in ARTICLES
+            ):
+                end += 1
+            names = frozenset(tokens[each].key for each in range(at + 2, end) if is_name(tokens, each))
+            if names and token.text.islower():
+                yield "of", token.key, names
+        if at and plain_word(tokens[at - 1]) in _DEGREES:
+            yield "degree", token.key, frozenset({"more" if plain_word(tokens[at - 1]) == "more" else "less"})
+
+
 def unknown_names(these: Comparison) -> Iterator[str]:
     """Names that neither the passages have nor what is above them."""
     for at, token in enumerate(these.claim.tokens):
@@ -232,19 +264,34 @@ def unknown_names(these: Comparison) -> Iterator[str]:
             yield f"its passages do not have the name {token.text}"
 
 
+def mixed_statements(these: Comparison) -> Iterator[str]:
+    """A piece made of the words of several sentences that are about different things."""
+    for piece in these.pieces:
+        known = piece.keys & these.known
+        left = [known - each.sentence.keys - each.before - each.topic for each in these.stated]
+        if known and min(map(len, left), default=0) > 1:
+            words = " ".join(each.text for each in piece.tokens)
+            yield f"no sentence of its passages joins “{words}”"
+
+
 def split_names(these: Comparison) -> Iterator[str]:
     """Names whose words the passages have, but not together."""
-    texts = [text for each in these.stated for text in (each.sentence.tokens, each.heading)]
+    told = [
+        (one, other)
+        for one, other in pairwise(these.claim.tokens)
+        if all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
+        and {one.key, other.key} <= these.known
+        and not one.text.endswith(("'s", "’s"))  # noqa: RUF001
+    ]
+    texts = [text for each in these.stated for text in (each.sentence.tokens, each.heading)] if told else []
     theirs = {
         (each.key, other.key)
         for text in texts
         for at, each in enumerate(text)
         for other in text[at + 1 : at + 4]
     }
-    for one, other in pairwise(these.claim.tokens):
-        named = all(each.kind is WordKind.CONTENT and each.text[0].isupper() for each in (one, other))
-        known = {one.key, other.key} <= these.known and not one.text.endswith(("'s", "’s"))  # noqa: RUF001
-        if named and known and (one.key, other.key) not in theirs:
+    for one, other in told:
+        if (one.key, other.key) not in theirs:
             yield f"its passages do not say “{one.text} {other.text}”"
 
 
@@ -287,15 +334,25 @@ def _stretches(tokens: Sequence[Token]) -> Iterator[tuple[str, tuple[str, ...], 
 
 
 def comparisons(these: Comparison) -> Iterator[str]:
-    """Compared things that have changed sides, or more for less: “Ann is older than Ben” for “Ben is older than Ann”."""
+    """Comparatives that no passage has; compared things that have changed sides, or more for less: “Ann is older than Ben” for “Ben is older than Ann”."""
     theirs = [each for text in these.texts for each in _compared(text)]
     for own in _compared(these.claim.tokens):
+        if own.word and own.degree and not _has_degree(own, these):
+            yield f"its passages do not say “{own.word} … than”; compare as they do, or give their figures"
         for there in theirs:
             second = there.second - there.first
             same, swapped = bool(second & own.second), bool(second & own.first - own.second)
             degree = _same_degree(own, there)
             if same != swapped and degree is not None and degree != (1 if same else -1):
                 yield f"its passage compares it with “{' '.join(sorted(second))}” in another way"
+
+
+def _has_degree(own: "_Compared", these: Comparison) -> bool:
+    """Whether the passages say “more” or “less” of anything, or this comparative or its opposite."""
+    keys = {token.key for token in these.said.tokens}
+    if own.word == "more":
+        return bool(these.said.words & _DEGREES)
+    return own.word in keys or not keys.isdisjoint(OPPOSITES.get(own.word, ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,10 +374,13 @@ def _same_degree(own: _Compared, there: _Compared) -> int | None:
 def _compared(tokens: Sequence[Token]) -> Iterator[_Compared]:
     words = [plain_word(each) for each in tokens]
     for at in range(1, len(tokens) - 1):
+        if words[at] not in {"than", "as"}:
+            continue
         begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].kind is WordKind.BREAK), 0)
         end = next((e for e in range(at + 1, len(tokens)) if tokens[e].kind is WordKind.BREAK), len(tokens))
         before, behind = words[max(begin, at - NEAREST) : at], tokens[at + 1 : end]
-        if (behind[:1] and behind[0].kind is WordKind.NUMBER) or NOT.intersection(before):
+        counted = is_number(tokens, at + 1) or any(each.key in _COUNTS for each in behind[:2])
+        if counted or NOT.intersection(before):
             continue
         more = [
             each for each in before if each in _DEGREES or (each.endswith("er") and each not in _NO_DEGREES)

@@ -41,8 +41,8 @@ class ExamItem:
     sentence: str
     cited: tuple[Evidence, ...]
     reading: Reading
-    again: str = ""
-    """Of a true sentence: the second wording of a writer who was told the reason of a refusal and the passage's words."""
+    mended: tuple[str, ...] = ()
+    """Of a true sentence: the wordings of a writer who was told each time why the last one was refused."""
 
     @property
     def is_true(self) -> bool:
@@ -70,7 +70,7 @@ def read_items(subject: str) -> Iterator[ExamItem]:
             each["sentence"],
             tuple(passages[name] for name in each["passages"]),
             Reading(number=1, claims=tuple(claims), why="", finding=finding),
-            each.get("again", ""),
+            tuple(each.get("mended", ())),
         )
 
     for each in told["true"]:
