@@ -6,12 +6,13 @@ each piece that it draws on: a condition, a hedge, an attribution or a restricti
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
 from writing.model.claims.pieces import SAYING, SentencePiece, is_year, meaningful_keys, plain_word
 from writing.model.claims.vocabulary import words
-from writing.model.claims.wording import Token, WordKind, content_key
+from writing.model.claims.wording import ARTICLES, Token, WordKind, content_key
 
 A_WORD: Final = 2
 """The words of a piece that one word of the sentence's own may stand for."""
@@ -27,8 +28,14 @@ MOST_TOLD: Final = 6
 LONGEST_ADDITION: Final = 3
 """The most words in a row that the passages lack."""
 
+LONG: Final = 9
+"""The least words of a sentence that one plain word of its passages may be missing from."""
+
 _EXACT: Final = words("kinds", "exact")
 _LIGHT: Final = frozenset(map(content_key, words("kinds", "light")))
+LONGEST_TITLE: Final = 4
+"""The most words of a title before a name, its first word among them."""
+_OF_PLACE: Final = frozenset({"of", "in", "from"})
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 
 
@@ -81,9 +88,17 @@ def _keeps_order(these: Comparison, own: Token) -> bool:
 def left_out_words(these: Comparison) -> Iterator[str]:
     """Words of the pieces drawn on, for which the sentence has none of its own."""
     left = [each for each in _left_out(these) if content_key(each) not in _LIGHT]
-    if len(left) > A_WORD * len(own_words(these)):
+    minor = len(left) == 1 and left[0].islower() and len(these.claim.told) >= LONG and not _restricts(left[0], these)
+    if len(left) > A_WORD * len(own_words(these)) and not minor:
         told = "”, “".join(left[:MOST_TOLD])
         yield f"its passage says “{told}” there, which must not be left out"
+
+
+def _restricts(text: str, these: Comparison) -> bool:
+    """Whether the word limits, counts, or stands in a piece of its own."""
+    return any(
+        each.text == text and each.kind is not WordKind.CONTENT for each in these.said.tokens
+    ) or " " in text
 
 
 def _left_out(these: Comparison) -> list[str]:
@@ -124,8 +139,38 @@ def _lacks(piece: SentencePiece, keys: AbstractSet[str]) -> Iterator[str]:
         follows = piece.tokens[at + 1 : at + 2]
         describes = any(each.kind is WordKind.CONTENT and each.key in keys for each in follows)
         is_loose = describes and not is_exact and (token is not told[0] or piece.first in _RELATIVES)
-        if token in told and token.key not in keys and not is_loose:
+        if (
+            token in told
+            and token.key not in keys
+            and not is_loose
+            and not _identifies(piece.tokens, at, keys)
+        ):
             yield token.text
+
+
+def _identifies(tokens: Sequence[Token], at: int, keys: AbstractSet[str]) -> bool:
+    """Whether it only says who is meant: “the Dutch firm” before a name, or “of Norway” behind one."""
+    behind = tokens[at + 1 : at + 1 + LONGEST_TITLE]
+    title = [*takewhile(lambda each: each.kind is WordKind.CONTENT and each.text.islower(), behind)]
+    named = behind[len(title) : len(title) + 1]
+    begin = at
+    while begin and tokens[begin - 1].kind is WordKind.CONTENT:
+        begin -= 1
+    if any(each.text[0].isupper() and each.key in keys for each in named):
+        return not begin or plain_word(tokens[begin - 1]) in ARTICLES
+    before = tokens[max(0, begin - 2) : begin]
+    return (
+        _is_capital(tokens[at])
+        and len(before) > 1
+        and begin > LONGEST_NAME
+        and plain_word(before[1]) in _OF_PLACE
+        and _is_capital(before[0])
+        and before[0].key in keys
+    )
+
+
+def _is_capital(token: Token) -> bool:
+    return token.kind is WordKind.CONTENT and token.text[0].isupper()
 
 
 def _is_quantity(token: Token) -> bool:

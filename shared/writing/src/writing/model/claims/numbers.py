@@ -86,7 +86,8 @@ def _counts(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
 
 def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
     words = [plain_word(each) for each in tokens]
-    before = words[max(0, at - NEAR) : at]
+    begin = at - (words[at - 1] in {"a", "an"} and bool(at))
+    before = words[max(0, begin - NEAR) : begin]
     found = {_BOUNDS.get(word, "") for word in before[-2:]} - {"per", ""}
     if "not" in before and found & {"over", "under"}:
         found = {"most" if "over" in found else "least"}

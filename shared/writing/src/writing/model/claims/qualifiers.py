@@ -31,6 +31,7 @@ _PURPOSES: Final = words("joins", "purposes")
 _RANKS: Final = words("ranks", "words")
 _NO_SUPERLATIVES: Final = words("ranks", "no_superlatives")
 _ANY: Final = frozenset({"any", "anybody", "anything", "anywhere"})
+_ANYTHING: Final = _ANY | {"anyone", "all"}
 _PRESENT: Final = frozenset({"is", "are", "has", "have"})
 _PAST: Final = frozenset({"was", "were", "had", "then"})
 _MODAL: Final = frozenset("can may must do does will should".split())  # noqa: SIM905
@@ -107,13 +108,15 @@ def _limits(piece: SentencePiece, at: int, these: Comparison, drawn_on: bool) ->
     if not drawn_on and (these.claim.keys.intersection(before) or not at):
         return not at and (piece.first in CONDITIONS or not these.claim.keys.isdisjoint(behind))
     if plain_word(piece.tokens[at]) == "or":
+        if [plain_word(each) for each in piece.tokens[at + 1 : at + 2]] == ["so"]:
+            return False
         return bool(before) and not these.claim.keys.isdisjoint(before[-1:] + behind[:1])
     return piece.tokens[at].kind is not WordKind.STRICT or not behind or behind[0] in these.claim.keys
 
 
 def added_limits(these: Comparison) -> Iterator[str]:
     """“Only”, “all”, “fake”, “proven”, “still” and their like, which the passages lack."""
-    said = these.said.words | these.said.keys
+    said = these.said.words | these.said.keys | these.topic
     denied = these.claim.words & (_DENYING | {"than"})
     for some in _ADDITIONS:
         own = these.claim.words & some.words - (_ANY if denied else frozenset())
@@ -220,9 +223,8 @@ def opposites(these: Comparison) -> Iterator[str]:
     """“Rose” for “fell”."""
     ours = {token.key for token in these.claim.tokens}
     theirs = {token.key for text in these.texts for token in text}
-    if "not" in these.claim.words:
-        return
-    for key in sorted(ours & OPPOSITES.keys() - theirs):
+    asserted = {key for each in these.pieces if "not" not in each.words for key in (one.key for one in each.tokens)}
+    for key in sorted(asserted & OPPOSITES.keys() - theirs):
         if others := OPPOSITES[key] & theirs - ours:
             yield f"its passage says “{min(others)}”, and not “{key}”"
 
@@ -231,6 +233,8 @@ def ranks(these: Comparison) -> Iterator[str]:
     """“The first”, “the largest”, “leading”, which the passages do not say of it."""
     ours = these.claim.tokens
     theirs = {token.key for text in these.texts for token in text}
+    if _beats_all(ours) and not any(map(_tops, these.texts)):
+        yield "its passage does not say “than any other” of it"
     for at, token in enumerate(ours):
         before = plain_word(ours[at - 1]) if at else ""
         is_part = before == "per" or (token.key == "third" and before in {"a", "one", "two"})
@@ -241,6 +245,18 @@ def ranks(these: Comparison) -> Iterator[str]:
             _is_superlative(token) or (is_most and ours[at + 1].kind is WordKind.CONTENT)
         ) and token.key not in theirs:
             yield f"its passage does not say “{token.text}”"
+
+
+def _beats_all(tokens: Sequence[Token]) -> bool:
+    """Whether it says “than any other”, “than anyone else”."""
+    return any(plain_word(one) == "than" and plain_word(other) in _ANYTHING for one, other in pairwise(tokens))
+
+
+def _tops(tokens: Sequence[Token]) -> bool:
+    """Whether it says of something that nothing has more of it."""
+    return _beats_all(tokens) or any(
+        _is_superlative(each) or each.text.casefold() in _RANKS or plain_word(each) == "most" for each in tokens
+    )
 
 
 def _is_superlative(token: Token) -> bool:
@@ -295,7 +311,7 @@ def _told_words(said: SentencePiece) -> AbstractSet[str]:
         word
         for at, word in enumerate(map(plain_word, tokens))
         if word not in _SEVERAL_SENSES
-        or (_joins(tokens, at) and (word != "as" or not at or tokens[at - 1].kind is WordKind.BREAK))
+        or (_joins(tokens, at) and (word != "as" or not at or tokens[at - 1].kind is WordKind.BREAK or plain_word(tokens[at - 1]) == "and"))
     }
 
 

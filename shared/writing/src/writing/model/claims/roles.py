@@ -102,9 +102,13 @@ def _verbs(tokens: Sequence[Token]) -> Iterator[_Verb]:
             back -= 1
             back -= back >= 0 and tokens[back].text == ","
             subject = tuple(_words_before(tokens, back + 1))
+            if tokens[back + 1].text == ",":
+                subject = _subject(tokens[: back + 1])
         else:
             subject = _subject(tokens[: _before_aside(tokens, back) + 1])
-        begin = next((b + 1 for b in range(at - 1, -1, -1) if tokens[b].text in _ENDS_STATEMENT), 0)
+        # “But” right before the verb goes on with the subject before it.
+        before = at if subject or back < 0 or plain_word(tokens[back]) != "but" else back
+        begin = next((b + 1 for b in range(before - 1, -1, -1) if tokens[b].text in _ENDS_STATEMENT), 0)
         end = next((e for e in range(at + 1, len(tokens)) if tokens[e].text in {";", ":"}), len(tokens))
         yield _Verb(
             token.key,
@@ -112,7 +116,8 @@ def _verbs(tokens: Sequence[Token]) -> Iterator[_Verb]:
             subject,
             frozenset(each.key for each in tokens[begin:at]),
             frozenset(each.key for each in tokens[at + 1 : end]),
-            bool(helped & _BE) and not word.endswith("ing"),
+            (bool(helped & _BE) and not word.endswith("ing"))
+            or (is_past(word) and [*map(plain_word, tokens[at + 1 : at + 2])] == ["by"]),
         )
 
 
