@@ -35,7 +35,7 @@ def test_the_words_that_carry_a_true_sentence_stand_in_the_passages_that_it_cite
 
 
 @pytest.mark.parametrize(
-    ("half", "first", "mended", "agreed"), [("development", 69, 0.94, 0.04), ("blind", 54, 0.94, 0.02)]
+    ("half", "first", "mended", "agreed"), [("development", 74, 0.98, 0.02), ("blind", 50, 0.97, 0.01)]
 )
 def test_what_the_rules_keep_and_let_through(half: Half, first: int, mended: float, agreed: float) -> None:
     found = count(read_bank(half))

@@ -32,7 +32,7 @@ SUBTLE: list[dict[str, Any]] = json.loads((DRAFTS / "subtle_lies.json").read_tex
 READINGS: dict[str, list[Any]] = json.loads((DRAFTS / "readings.json").read_text())
 """What a capable language model found of all of these, given blind and mixed, in one run (`measuring.py`)."""
 
-LEFT_TO_THE_JUDGE = {"attribution changed", "unsupported conclusion"}
+LEFT_TO_THE_JUDGE = set[str]()
 """Of the fifty lies, those that a judge who agrees to everything would let through."""
 
 DAM = (
@@ -88,8 +88,8 @@ def with_an_agreeing_judge(
     "said",
     [
         "For Six Companies, Frank Crowe was in charge of the building.",
-        "The site was chosen by Elwood Mead, while Frank Crowe directed the building.",
-        "As much as 35 cubic kilometres of water are held back by Hoover Dam.",
+        "The site was chosen by Elwood Mead, while Frank Crowe directed the building for Six Companies.",
+        "All in all, 35 cubic kilometres of water are held back by Hoover Dam.",
         "Unless the wind exceeds 80 kilometres per hour, visitors may go on the crest for a walk.",
     ],
 )
@@ -215,7 +215,7 @@ def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_six_i
     assert len(caught) >= 64
 
 
-@pytest.mark.parametrize(("style", "kept"), [("told", 26), ("free", 27)])
+@pytest.mark.parametrize(("style", "kept"), [("told", 23), ("free", 27)])
 def test_a_stranger_loses_few_true_sentences_where_a_judge_confirms_them(style: str, kept: int) -> None:
     draft = next(each for each in STRANGERS if each["style"] == style)
     material = of_draft(draft)
@@ -239,7 +239,7 @@ def as_was_found(
     return apply_reading(verdict, reading_of(finding, shown), material)
 
 
-@pytest.mark.parametrize(("style", "name", "kept"), [("told", "rules", 24), ("free", "free", 30)])
+@pytest.mark.parametrize(("style", "name", "kept"), [("told", "rules", 21), ("free", "free", 30)])
 def test_what_a_capable_judge_found_keeps_a_strangers_sentences(style: str, name: str, kept: int) -> None:
     draft = next(each for each in STRANGERS if each["style"] == style)
     material = of_draft(draft)

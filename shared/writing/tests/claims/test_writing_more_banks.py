@@ -83,7 +83,7 @@ def test_a_true_sentence_has_quotes_that_stand_in_every_passage_it_cites_and_a_l
 
 
 @pytest.mark.parametrize(
-    ("name", "first", "mended", "agreed"), [("second_bank", 82, 0.95, 0.035), ("third_bank", 43, 0.92, 0.025)]
+    ("name", "first", "mended", "agreed"), [("second_bank", 81, 0.94, 0.03), ("third_bank", 45, 0.91, 0.025)]
 )
 def test_what_the_rules_keep_and_let_through(name: str, first: int, mended: float, agreed: float) -> None:
     found = count(BANKS[name])

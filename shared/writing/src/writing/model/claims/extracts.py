@@ -63,7 +63,7 @@ def own_word(these: Comparison) -> Iterator[str]:
     """The only word of its own, if it is in the place of another one in a sentence that has its passage's order."""
     own = own_words(these)
     left = _left_out(these)
-    if len(own) == len(left) == 1 and _keeps_order(these, own[0]):
+    if len(own) == len(left) == 1 and content_key(left[0]) not in _LIGHT and _keeps_order(these, own[0]):
         yield f"its passages do not say “{own[0].text}”, but “{left[0]}”"
 
 
@@ -88,7 +88,12 @@ def _keeps_order(these: Comparison, own: Token) -> bool:
 def left_out_words(these: Comparison) -> Iterator[str]:
     """Words of the pieces drawn on, for which the sentence has none of its own."""
     left = [each for each in _left_out(these) if content_key(each) not in _LIGHT]
-    minor = len(left) == 1 and left[0].islower() and len(these.claim.told) >= LONG and not _restricts(left[0], these)
+    minor = (
+        len(left) == 1
+        and left[0].islower()
+        and len(these.claim.told) >= LONG
+        and not _restricts(left[0], these)
+    )
     if len(left) > A_WORD * len(own_words(these)) and not minor:
         told = "”, “".join(left[:MOST_TOLD])
         yield f"its passage says “{told}” there, which must not be left out"
@@ -96,9 +101,10 @@ def left_out_words(these: Comparison) -> Iterator[str]:
 
 def _restricts(text: str, these: Comparison) -> bool:
     """Whether the word limits, counts, or stands in a piece of its own."""
-    return any(
-        each.text == text and each.kind is not WordKind.CONTENT for each in these.said.tokens
-    ) or " " in text
+    return (
+        any(each.text == text and each.kind is not WordKind.CONTENT for each in these.said.tokens)
+        or " " in text
+    )
 
 
 def _left_out(these: Comparison) -> list[str]:

@@ -67,9 +67,9 @@ def _with_units(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
 def bound_problems(these: Comparison) -> Iterator[str]:
     """A number's limit, “about”, “at least”, “per litre”, left out or added; “about” may be added."""
     ours = these.claim.tokens
-    for at, key in _counts(ours):
+    for at, key in _shares(ours):
         own = _bounds(ours, at)
-        there = [_bounds(text, place) for text in these.texts for place, each in _counts(text) if each == key]
+        there = [_bounds(text, place) for text in these.texts for place, each in _shares(text) if each == key]
         loose = {"about"} | ({"per"} & {plain_word(each) for each in ours})
         if there and not any(own - loose == each - loose and each & {"about"} <= own for each in there):
             yield f"the number {ours[at].text} is bounded in another way in its passage: {', '.join(there[0]) or 'not'}"
@@ -82,6 +82,12 @@ def _counts(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
             yield at, token.key
         elif at and token.key in UNIT_KEYS and tokens[at - 1].text.casefold() in {"a", "an"}:
             yield at, f"a {token.key}"
+
+
+def _shares(tokens: Sequence[Token]) -> Iterator[tuple[int, str]]:
+    """Yields places and keys of numbers and of fractions."""
+    yield from _counts(tokens)
+    yield from ((at, each.key) for at, each in enumerate(tokens) if each.key in _FRACTIONS)
 
 
 def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:

@@ -8,7 +8,15 @@ from typing import Final
 
 from writing.model.claims.comparison import Comparison
 from writing.model.claims.extracts import beside
-from writing.model.claims.pieces import BEGINS, CONDITIONS, SAYING, SentencePiece, meaningful_keys, plain_word
+from writing.model.claims.pieces import (
+    BEGINS,
+    CONDITIONS,
+    SAYING,
+    SentencePiece,
+    is_year,
+    meaningful_keys,
+    plain_word,
+)
 from writing.model.claims.vocabulary import listed, rows, words
 from writing.model.claims.wording import NEGATIONS, PERSONS, Token, WordKind, is_past, tokens_of
 
@@ -19,6 +27,7 @@ CONDITIONAL: Final = words("joins", "conditional")
 _DENYING: Final = NOT | words("denials", "scarcely")
 _DENYING_OTHERWISE: Final = _DENYING | words("denials", "others")
 _DENYING_UNDER_CONDITIONS: Final = _DENYING_OTHERWISE | words("denials", "conditions")
+_NOT_DONE: Final = frozenset({"not", "never", "cannot"})
 _UNLESS: Final = frozenset({"unless", "except", "only", "until"})
 _NO_PREFIX: Final = tuple(words("denials", "no_prefix"))
 _NOT_ONLY: Final = words("denials", "not_only")
@@ -78,13 +87,16 @@ def left_out_limits(these: Comparison) -> Iterator[str]:
     """“Only”, “some”, “may”, “if”, “is said to” and their like, which the pieces drawn on have, or those beside them."""
     ours = these.claim.tokens
     dates = {plain_word(one) for one, other in pairwise(ours) if other.kind is WordKind.NUMBER}
+    numbers = {each.key for each in ours if each.kind is WordKind.NUMBER and not is_year(each.key)}
     own = (these.claim.words | {token.key for token in ours}) - dates.intersection(
         {"until", "by", "before", "after"}
     )
+    own |= {"should_if"} if these.claim.first == "should" else frozenset()
     for said in these.support:
         for at, piece in enumerate(said.pieces):
             drawn_on = these.is_drawn_on(piece)
-            if not drawn_on and not any(map(these.is_drawn_on, beside(said.pieces, at))):
+            counted = not numbers.isdisjoint(piece.keys)
+            if not drawn_on and not counted and not any(map(these.is_drawn_on, beside(said.pieces, at))):
                 continue
             for place, token in enumerate(piece.tokens):
                 found = {plain_word(token), token.key}
@@ -92,7 +104,7 @@ def left_out_limits(these: Comparison) -> Iterator[str]:
                 if (
                     kinds
                     and not any(own & each.same for each in kinds)
-                    and _limits(piece, place, these, drawn_on)
+                    and _limits(piece, place, these, drawn_on or (counted and token.kind is WordKind.CONTENT))
                 ):
                     yield f"its passage says “{token.text}” there, which must not be left out"
 
@@ -136,13 +148,29 @@ def negations(these: Comparison) -> Iterator[str]:
             and _denies(each.words - these.claim.words | each.words & _DENYING_OTHERWISE, _DENYING_OTHERWISE)
         ]
         only = these.claim.words & CONDITIONAL and these.said.words & _UNLESS - these.claim.words
-        if any(_denied(own)) and not denying and not only:
+        if (any(_denied(own)) and not denying and not only) or _is_asserted(
+            [*_denied(own, _NOT_DONE)], theirs
+        ):
             yield "its passages do not say “not”"
     for each in () if _denies(these.claim.words, _DENYING_UNDER_CONDITIONS) else theirs:
         drawn_on = these.is_drawn_on(each)
         denied = [keys for keys in _denied(each) if keys]
         if any(keys <= these.claim.keys or (drawn_on and keys & these.claim.keys) for keys in denied):
             yield "its passage says “not” there, which must not be left out"
+
+
+def _is_asserted(denied: Sequence[AbstractSet[str]], theirs: Sequence[SentencePiece]) -> bool:
+    """Whether some piece has what is denied, two words of it, and none that has a word of it denies anything."""
+    return any(
+        len(keys) > 1
+        and any(keys <= each.keys for each in theirs)
+        and not any(
+            keys & each.keys and _denies(each.words, _DENYING_OTHERWISE)
+            for each in theirs
+            if keys <= each.keys
+        )
+        for keys in denied
+    )
 
 
 def _denies(some: AbstractSet[str], denying: frozenset[str]) -> bool:
@@ -152,11 +180,12 @@ def _denies(some: AbstractSet[str], denying: frozenset[str]) -> bool:
     )
 
 
-def _denied(piece: SentencePiece) -> Iterator[frozenset[str]]:
+def _denied(piece: SentencePiece, denying: frozenset[str] = frozenset()) -> Iterator[frozenset[str]]:
     """Yields for each negation the next two meaningful words, or the last two before it if none follow."""
     for at, token in enumerate(piece.tokens):
         rest = piece.tokens[at + 1 :]
-        if plain_word(token) in _DENYING and not (rest and plain_word(rest[0]) in _NOT_ONLY):
+        denies = token.text.casefold() in denying if denying else plain_word(token) in _DENYING
+        if denies and not (rest and plain_word(rest[0]) in _NOT_ONLY):
             yield frozenset(meaningful_keys(rest)[:2] or meaningful_keys(piece.tokens[:at])[-2:])
 
 
@@ -223,7 +252,9 @@ def opposites(these: Comparison) -> Iterator[str]:
     """“Rose” for “fell”."""
     ours = {token.key for token in these.claim.tokens}
     theirs = {token.key for text in these.texts for token in text}
-    asserted = {key for each in these.pieces if "not" not in each.words for key in (one.key for one in each.tokens)}
+    asserted = {
+        key for each in these.pieces if "not" not in each.words for key in (one.key for one in each.tokens)
+    }
     for key in sorted(asserted & OPPOSITES.keys() - theirs):
         if others := OPPOSITES[key] & theirs - ours:
             yield f"its passage says “{min(others)}”, and not “{key}”"
@@ -249,18 +280,23 @@ def ranks(these: Comparison) -> Iterator[str]:
 
 def _beats_all(tokens: Sequence[Token]) -> bool:
     """Whether it says “than any other”, “than anyone else”."""
-    return any(plain_word(one) == "than" and plain_word(other) in _ANYTHING for one, other in pairwise(tokens))
+    return any(
+        plain_word(one) == "than" and plain_word(other) in _ANYTHING for one, other in pairwise(tokens)
+    )
 
 
 def _tops(tokens: Sequence[Token]) -> bool:
     """Whether it says of something that nothing has more of it."""
     return _beats_all(tokens) or any(
-        _is_superlative(each) or each.text.casefold() in _RANKS or plain_word(each) == "most" for each in tokens
+        _is_superlative(each) or each.text.casefold() in _RANKS or plain_word(each) == "most"
+        for each in tokens
     )
 
 
 def _is_superlative(token: Token) -> bool:
-    return token.text.endswith("est") and token.text.islower() and token.text not in _NO_SUPERLATIVES
+    return token.text == "least" or (
+        token.text.endswith("est") and token.text.islower() and token.text not in _NO_SUPERLATIVES
+    )
 
 
 def _is_ranked(these: Comparison, at: int) -> bool:
@@ -311,7 +347,15 @@ def _told_words(said: SentencePiece) -> AbstractSet[str]:
         word
         for at, word in enumerate(map(plain_word, tokens))
         if word not in _SEVERAL_SENSES
-        or (_joins(tokens, at) and (word != "as" or not at or tokens[at - 1].kind is WordKind.BREAK or plain_word(tokens[at - 1]) == "and"))
+        or (
+            _joins(tokens, at)
+            and (
+                word != "as"
+                or not at
+                or tokens[at - 1].kind is WordKind.BREAK
+                or plain_word(tokens[at - 1]) == "and"
+            )
+        )
     }
 
 
@@ -326,7 +370,8 @@ def _gives(said: SentencePiece, cause: AbstractSet[str]) -> bool:
     if "because" not in words[1:]:
         return True
     rest = said.tokens[words.index("because") :]
-    return not cause.isdisjoint(meaningful_keys([*takewhile(lambda each: each.text not in {";", ":"}, rest)]))
+    given = meaningful_keys([*takewhile(lambda each: each.text not in {";", ":"}, rest)])
+    return 2 * len(cause.intersection(given)) >= len(cause)
 
 
 def _joins(tokens: Sequence[Token], at: int) -> bool:

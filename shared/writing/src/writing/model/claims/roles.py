@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison, Statement
 from writing.model.claims.pieces import CONDITIONS, FRAME_KEYS, SAYING, is_number, meaningful_keys, plain_word
 from writing.model.claims.qualifiers import NOT, OPPOSITES
-from writing.model.claims.vocabulary import words
+from writing.model.claims.vocabulary import listed, words
 from writing.model.claims.wording import (
     ARTICLES,
     CLAUSES,
@@ -20,7 +20,7 @@ from writing.model.claims.wording import (
     is_past,
 )
 
-NEAREST: Final = 6
+NEAREST: Final = 10
 """The most words between “more” and “than”."""
 LONGEST_STRETCH: Final = 9
 """The most words from one to another that may have changed places with it."""
@@ -44,6 +44,13 @@ _NO_DEGREES: Final = frozenset({"other", "rather", "over", "under", "per", "neve
 _COUNTS: Final = frozenset({"twice", "half", "double"})
 _CONJUNCTIONS: Final = frozenset({"long", "soon", "far"})
 _FRACTIONS: Final = words("numbers", "fractions")
+_CONVERSES: Final = {
+    content_key(word): (row, at < group.index("/"))
+    for row, group in enumerate(listed("opposites", "converses"))
+    for at, word in enumerate(group)
+    if word != "/"
+}
+_ASIDE: Final = frozenset({"a", "an", "the", "who", "which"})
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 
 
@@ -260,6 +267,60 @@ def _relations(tokens: Sequence[Token]) -> Iterator[tuple[str, str, frozenset[st
                 yield "of", token.key, names
         if at and plain_word(tokens[at - 1]) in _DEGREES:
             yield "degree", token.key, frozenset({"more" if plain_word(tokens[at - 1]) == "more" else "less"})
+
+
+def converses(these: Comparison) -> Iterator[str]:
+    """Two names in each other's part: “Ben was Ann's teacher”, “Ann learned from Ben” for “Ann taught Ben”."""
+    theirs = [each for said in these.stated for each in _parts_of(said.sentence.tokens)]
+    for row, one, other in _parts_of(these.claim.tokens):
+        there = [(first, second) for place, first, second in theirs if place == row]
+        if any(one & second and other & first for first, second in there) and not any(
+            one & first and other & second for first, second in there
+        ):
+            yield f"its passage has “{' '.join(sorted(one))}” and “{' '.join(sorted(other))}” the other way round"
+
+
+def _parts_of(tokens: Sequence[Token]) -> Iterator[tuple[int, frozenset[str], frozenset[str]]]:
+    """Yields the names on either side of “teach”, “pupil”, “hire”: the one that teaches or hires comes first."""
+    for at, token in enumerate(tokens):
+        if token.key in _CONVERSES:
+            row, acts = _CONVERSES[token.key]
+            one, other = _named(tokens, range(at - 1, -1, -1)), _named(tokens, range(at + 1, len(tokens)))
+            passive = [*map(plain_word, tokens[at + 1 : at + 2])] == ["by"]
+            if one and other:
+                yield (row, one, other) if acts != passive else (row, other, one)
+
+
+def _named(tokens: Sequence[Token], places: Sequence[int]) -> frozenset[str]:
+    """Returns the keys of the first name at these places, within a few words."""
+    found: list[str] = []
+    for at in islice(places, LONGEST_STRETCH):
+        if is_name(tokens, at):
+            found.append(tokens[at].key)
+        elif found:
+            # “Was taught by Ann and became the teacher of Eve”: of somebody else than Ann.
+            acts_not = at < places[0] and plain_word(tokens[at]) in {"by", "from", "under"}
+            return frozenset() if acts_not else frozenset(found)
+    return frozenset(found)
+
+
+def mistaken_asides(these: Comparison) -> Iterator[str]:
+    """“Ann Lee, a baker from Bath,” where the passages say that of Eve Lee."""
+    theirs = [each for said in these.stated for each in _asides(said.sentence.tokens)]
+    for name, aside in _asides(these.claim.tokens):
+        others = [there for there, told in theirs if aside and aside <= told]
+        if others and not any(name <= there or there <= name for there in others):
+            yield f"its passage says that of “{' '.join(sorted(others[0]))}”"
+
+
+def _asides(tokens: Sequence[Token]) -> Iterator[tuple[frozenset[str], frozenset[str]]]:
+    """Yields names with what “, a …,” or “, who …,” behind them says."""
+    for at in range(1, len(tokens) - 1):
+        if tokens[at].text == "," and plain_word(tokens[at + 1]) in _ASIDE:
+            name = _named(tokens, [*takewhile(lambda each: is_name(tokens, each), range(at - 1, -1, -1))])
+            aside = takewhile(lambda each: each.kind is not WordKind.BREAK, tokens[at + 1 :])
+            if name:
+                yield name, frozenset(meaningful_keys([*aside]))
 
 
 def unknown_names(these: Comparison) -> Iterator[str]:

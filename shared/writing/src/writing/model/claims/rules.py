@@ -25,6 +25,8 @@ RULES: Final[Mapping[str, Rule]] = {
         numbers.change_problems,
         roles.other_subjects,
         roles.other_relations,
+        roles.converses,
+        roles.mistaken_asides,
         roles.turned_round,
         roles.comparisons,
         roles.mixed_statements,
