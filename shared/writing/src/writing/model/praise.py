@@ -9,7 +9,7 @@ from typing import Final
 
 _ALWAYS_PRAISE: Final = re.compile(
     r"\b(?:world[- ]class|world[- ]leading|market[- ]leading|industry[- ]leading|best[- ]in[- ]class|second to none|unrivall?ed"
-    r"|unmatched|unbeatable|unparalleled|unsurpassed|must[- ]have|must[- ]buy|game[- ]chang(?:er|ing)|revolutionary|cutting[- ]edge"
+    r"|unmatched|unbeatable|unparalleled|unsurpassed|must-have|a must have|must[- ]buy|game[- ]chang(?:er|ing)|revolutionary|cutting[- ]edge"
     r"|state[- ]of[- ]the[- ]art|next[- ]level|award[- ]winning|amazing|awesome|incredible|stunning|breathtaking|magical|superb"
     r"|fantastic|truly (?:special|unique|great|remarkable)|simply the best|like no other|you(?:'|\u2019)ll love|won(?:'|\u2019)t regret)\b",
     re.IGNORECASE,
