@@ -42,7 +42,7 @@ SOURCES = (
 HELD = "Hoover Dam was completed in 1936."
 OTHER_WORDS = "For Six Companies, Frank Crowe was in charge of the building."
 NO_WORDS = "Frank Crowe was in charge of the building for Bechtel."
-MENDED = "As much as 35 cubic kilometres of water are held by the lake behind the dam."
+MENDED = "Held by the lake behind the dam are 35 cubic kilometres of water."
 
 
 class Notes:

@@ -133,8 +133,8 @@ async def test_lies_are_sent_back_once_and_then_dropped(
     )
 
     sent_back = next(asked for asked in model.asked if asked.shape == "MendedSentences").data["sentences"]
-    assert [each["number"] for each in sent_back] == [7, 8]
-    assert "year" in sent_back[0]["problem"]
+    assert [each["number"] for each in sent_back] == [4, 7, 8]
+    assert "year" in sent_back[1]["problem"]
     assert sentences[6]["text"] in content.body_markdown
     assert sentences[0]["text"] in content.body_markdown
     assert "headaches" not in content.body_markdown

@@ -34,7 +34,7 @@ from writing.model.judge.question import Claim, Quote, Reading
 from writing.model.mending import ROUNDS, problem_of
 
 HALVES: Final[tuple[Half, ...]] = ("development", "blind")
-MORE_BANKS: Final = ("second_bank", "third_bank", "fourth_bank")
+MORE_BANKS: Final = ("second_bank", "third_bank", "fourth_bank", "fifth_bank")
 
 
 @dataclass(frozen=True)

@@ -371,7 +371,7 @@ def _gives(said: SentencePiece, cause: AbstractSet[str]) -> bool:
         return True
     rest = said.tokens[words.index("because") :]
     given = meaningful_keys([*takewhile(lambda each: each.text not in {";", ":"}, rest)])
-    return 2 * len(cause.intersection(given)) >= len(cause)
+    return 2 * len(cause & set(given)) >= len(cause)
 
 
 def _joins(tokens: Sequence[Token], at: int) -> bool:
