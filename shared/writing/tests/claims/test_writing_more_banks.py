@@ -15,7 +15,12 @@ Bank: TypeAlias = tuple[ExamItem, ...]
 
 BANKS: Final = {name: read_folder(name) for name in MORE_BANKS}
 KINDS: Final = {each.kind for each in read_bank() if not each.is_true}
-FEWEST: Final = {"second_bank": (8, 13, 19), "third_bank": (6, 18, 26), "fourth_bank": (8, 25, 38), "fifth_bank": (8, 25, 37)}
+FEWEST: Final = {
+    "second_bank": (8, 13, 19),
+    "third_bank": (6, 18, 26),
+    "fourth_bank": (8, 25, 38),
+    "fifth_bank": (8, 25, 37),
+}
 """Subjects, and true sentences and lies of each subject; `FEWEST_OF_A_KIND` in a whole bank."""
 FEWEST_OF_A_KIND: Final = 5
 PASSAGES: Final = range(3, 7)
@@ -84,7 +89,12 @@ def test_a_true_sentence_has_quotes_that_stand_in_every_passage_it_cites_and_a_l
 
 @pytest.mark.parametrize(
     ("name", "first", "mended", "agreed"),
-    [("second_bank", 81, 0.94, 0.03), ("third_bank", 45, 0.91, 0.025), ("fourth_bank", 71, 0.92, 0.03)],
+    [
+        ("second_bank", 81, 0.94, 0.03),
+        ("third_bank", 45, 0.91, 0.025),
+        ("fourth_bank", 71, 0.92, 0.03),
+        ("fifth_bank", 68, 0.84, 0.065),
+    ],
 )
 def test_what_the_rules_keep_and_let_through(name: str, first: int, mended: float, agreed: float) -> None:
     found = count(BANKS[name])
