@@ -1,0 +1,85 @@
+"""`/me`: language and time zone, password, and sessions of the signed-in person."""
+
+from http import HTTPStatus
+from uuid import UUID
+from zoneinfo import available_timezones
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from console.pages import FormData, PageViewer, Viewer, once, page, redirect
+from console.pages.parts import parts_of
+from console.people import store as people
+from console.people.domain import LONGEST_PASSWORD, SHORTEST_PASSWORD
+from console.people.store import PasswordLock
+from console.sealing import seal
+from console.sessions import store as sessions
+from console.sign_in.routes import PURPOSE, check_password
+from console.texts import LANGUAGES
+
+router = APIRouter(include_in_schema=False)
+
+
+async def _page(request: Request, viewer: PageViewer, error: str | None = None) -> Response:
+    parts = parts_of(request)
+    async with parts.connections.connection() as connection:
+        found = await sessions.list_sessions(
+            connection, viewer.person.id, idle=parts.settings.session_idle, age=parts.settings.session_age
+        )
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
+    return page(
+        request,
+        viewer,
+        "me/me.html.j2",
+        status,
+        sessions=found,
+        zones=sorted(available_timezones()),
+        languages=LANGUAGES,
+        shortest=SHORTEST_PASSWORD,
+        error=error,
+    )
+
+
+@router.get("/me")
+async def show_me(request: Request, viewer: Viewer) -> Response:
+    return await _page(request, viewer)
+
+
+@router.post("/me")
+async def change_profile(request: Request, viewer: Viewer, form: FormData) -> Response:
+    language, zone = form.text("language"), form.text("zone")
+    if language not in LANGUAGES or zone not in available_timezones():
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("layout.error.address"))
+    person = viewer.person
+    async with parts_of(request).connections.connection() as connection:
+        await people.set_profile(connection, person.id, name=person.name, language=language, zone=zone)
+    return redirect(request, "/me")
+
+
+@router.post("/me/password")
+async def change_password(request: Request, viewer: Viewer, form: FormData) -> Response:
+    """Seals the person's own key by another password, and ends all other sessions."""
+    parts, password = parts_of(request), form.raw("new_password")
+    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+        return await _page(request, viewer, viewer.t("people.password_short", n=SHORTEST_PASSWORD))
+    if (wrong := await check_password(request, viewer.person, form.raw("password"))) is not None:
+        return await _page(request, viewer, viewer.t(wrong))
+    salt = parts.passwords.new_salt()
+    derived = await parts.passwords.derive(password, salt)
+    lock = PasswordLock(salt, parts.passwords.cost.written(), seal(viewer.own_key, derived, PURPOSE))
+    async with parts.connections.whole() as work:
+        await people.set_lock(work.connection, viewer.person.id, lock)
+        await sessions.end_sessions(work.connection, viewer.person.id, but=viewer.session.id)
+    return redirect(request, "/me")
+
+
+@router.post("/me/sessions/{session}/end")
+async def end_session(request: Request, session: UUID, viewer: Viewer, form: FormData) -> Response:
+    async def act() -> Response:
+        async with parts_of(request).connections.connection() as connection:
+            await sessions.end_session(connection, viewer.person.id, session)
+        return redirect(request, "/me")
+
+    return await once(request, viewer, form, act)
