@@ -1,14 +1,101 @@
-"""`/`: the person's brands."""
+"""Routes of the home pages: of all brands, and of one."""
+
+from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
+from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from console.pages import Viewer, page
+from chassis.http.callers import Scope
+from client import RefusedError
+from console.home import views
+from console.home.views import Task
+from console.pages import NavigationEntry, PageViewer, Viewer, page
 
-router = APIRouter(include_in_schema=False)
+ENTRY: Final = NavigationEntry("home", "/b/{brand}", 10)
+BRANDS: Final = 100
+_WEEK: Final = timedelta(days=7)
+_SHOWN: Final = 5
+router = APIRouter()
 
 
 @router.get("/")
 async def show_home(request: Request, viewer: Viewer) -> Response:
-    return page(request, viewer, "home/brands.html.j2")
+    """What wants the person's eye, over all brands that they may see."""
+    since = datetime.now(UTC) - _WEEK
+    after = request.query_params.get("after") or None
+    parts = await viewer.gather(
+        activity=viewer.orchestrator.list_activity(since=since, after=after, limit=BRANDS),
+        posts=viewer.social.list_activity(since=since, after=after, limit=BRANDS),
+        accounts=_accounts(viewer),
+    )
+    activity, posts, accounts = parts["activity"], parts["posts"], parts["accounts"]
+    return page(
+        request,
+        viewer,
+        "home/all.html.j2",
+        **parts,
+        brands=views.summaries(
+            activity["items"] if activity else (),
+            posts["items"] if posts else (),
+            accounts["items"] if accounts else (),
+        ),
+        next=activity["next"] if activity else None,
+        may_begin=viewer.person.is_owner,
+    )
+
+
+async def _accounts(viewer: PageViewer) -> Any:
+    """The accounts at the gateway; none for a person who may not see them."""
+    try:
+        return await viewer.gateway.list_accounts()
+    except RefusedError as error:
+        if error.status == HTTPStatus.FORBIDDEN:
+            return {"items": []}
+        raise
+
+
+@router.get("/b/{brand}")
+async def show_brand(request: Request, brand: str, viewer: Viewer) -> Response:
+    """What a brand waits for, what is under way, what goes out today, and what came of the week."""
+    now = datetime.now(UTC)
+    begin, end = views.day_around(now, ZoneInfo(viewer.person.zone))
+    orchestrator, social = viewer.orchestrator, viewer.social
+    parts = await viewer.gather(
+        settings=orchestrator.get_brand(brand),
+        drafts=orchestrator.list_drafts(brand=brand, state="waiting", limit=_SHOWN),
+        stuck=orchestrator.list_workflows(brand=brand, state="stuck", limit=_SHOWN),
+        cycles=orchestrator.list_cycles(brand=brand, state="running", limit=_SHOWN),
+        articles=orchestrator.search_for_articles(brand=brand, since=now - _WEEK, limit=_SHOWN),
+        dated=orchestrator.list_calendar_entries(brand=brand, from_=begin, to=end),
+        entries=social.list_calendar_entries(brand=brand, from_=begin, to=end),
+        waiting=social.list_brand_posts(brand, state="waiting", limit=BRANDS),
+        in_doubt=social.list_brand_posts(brand, state="in_doubt", limit=BRANDS),
+        failed=social.list_brand_posts(brand, state="failed", since=now - _WEEK, limit=BRANDS),
+        measures=viewer.publisher.list_measures(brand, days=7, limit=1),
+    )
+    dated, entries = parts["dated"], parts["entries"]
+    named = (
+        ("in_doubt", f"/b/{brand}/posts?state=in_doubt", "bad", "in_doubt"),
+        ("failed_posts", f"/b/{brand}/posts?state=failed&age=week", "bad", "failed"),
+        ("posts", f"/b/{brand}/posts?state=waiting", "warn", "waiting"),
+        ("stuck", f"/b/{brand}/keywords?state=writing", "bad", "stuck"),
+    )
+    tasks = [
+        Task(key, len(parts[name]["items"]), path, tone)
+        for key, path, tone, name in named
+        if parts[name] and parts[name]["items"]
+    ]
+    return page(
+        request,
+        viewer,
+        "home/brand.html.j2",
+        **parts,
+        brand=brand,
+        tasks=tasks,
+        today=views.today(brand, dated["items"] if dated else (), entries["items"] if entries else ()),
+        may_submit=viewer.may(Scope.SUBMIT),
+    )

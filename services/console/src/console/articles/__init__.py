@@ -1,0 +1,1 @@
+"""Articles of a brand: where each is published, its measures, and how to take it down."""

@@ -1,0 +1,113 @@
+"""Routes of the pages about articles."""
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Final
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from client import RefusedError
+from console.articles import views
+from console.list_filters import ListFilter, safe_link
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page, redirect
+from console.service_clients import is_away
+
+ENTRY: Final = NavigationEntry("articles", "/b/{brand}/articles", 40)
+PAGE_SIZE: Final = 50
+router = APIRouter()
+
+
+@router.get("/b/{brand}/articles")
+async def list_articles(request: Request, brand: str, viewer: Viewer) -> Response:
+    """Articles that match the filters in the address, the latest first."""
+    wanted = ListFilter.of(request.query_params, views.STATES)
+    parts = await viewer.gather(
+        found=viewer.orchestrator.search_for_articles(
+            brand=brand,
+            q=wanted.text or None,
+            state=wanted.state or None,  # type: ignore[arg-type]  # one of STATES
+            since=wanted.since(datetime.now(UTC)),
+            after=wanted.after or None,
+            limit=PAGE_SIZE,
+        )
+    )
+    return page(
+        request,
+        viewer,
+        "articles/list.html.j2",
+        **parts,
+        brand=brand,
+        wanted=wanted,
+        states=views.STATES,
+        tones=views.TONES,
+        may_submit=viewer.may(Scope.SUBMIT),
+    )
+
+
+@router.get("/b/{brand}/articles/{content_id}")
+async def show_article(request: Request, brand: str, content_id: str, viewer: Viewer) -> Response:
+    """An article: where it is published, its posts, its measures in words, and its sources."""
+    return await _show(request, brand, content_id, viewer)
+
+
+async def _show(
+    request: Request,
+    brand: str,
+    content_id: str,
+    viewer: PageViewer,
+    *,
+    problem: str = "",
+    status: int = HTTPStatus.OK,
+) -> Response:
+    content = await viewer.orchestrator.get_article(content_id)
+    if content["brand"]["slug"] != brand:
+        raise HTTPException(HTTPStatus.NOT_FOUND)
+    parts = await viewer.gather(
+        score=viewer.orchestrator.get_article_score(content_id),
+        placements=viewer.orchestrator.list_placements(content_id),
+        posts=viewer.social.list_brand_posts(brand, article=content_id),
+        settings=viewer.orchestrator.get_brand(brand),
+    )
+    placements, score, settings = parts["placements"], parts["score"], parts["settings"]
+    home = settings["target"] if settings else "site"
+    return page(
+        request,
+        viewer,
+        "articles/article.html.j2",
+        status=status,
+        **parts,
+        brand=brand,
+        problem=problem,
+        content=content,
+        state=views.article_state(content),
+        tones=views.TONES,
+        places=views.places_of(content, home, placements["items"] if placements else ()),
+        measures=views.measures_of(score["measures"]) if score else (),
+        safe=safe_link,
+        may_review=viewer.may(Scope.REVIEW),
+    )
+
+
+@router.post("/b/{brand}/articles/{content_id}/take-down")
+async def take_down(
+    request: Request, brand: str, content_id: str, viewer: Viewer, form: FormData
+) -> Response:
+    """Takes the article's page down, with a reason that stays with it."""
+
+    async def take() -> str:
+        await viewer.orchestrator.take_down_article(
+            content_id, reason=form.text("reason"), idempotency_key=form.once or None
+        )
+        return f"/b/{brand}/articles/{content_id}"
+
+    try:
+        return redirect(request, await once(request, viewer, form, take))
+    except RefusedError as error:
+        if is_away(error):
+            raise
+        problem = str(error.problem.get("detail") or error)
+        return await _show(request, brand, content_id, viewer, problem=problem, status=error.status)

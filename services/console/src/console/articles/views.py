@@ -1,0 +1,101 @@
+"""What the pages about articles show, made from the services' answers. Pure: no I/O, no clock."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from console.list_filters import safe_link
+
+STATES: Final = ("published", "publishing", "waiting", "rejected", "taken_down")
+TONES: Final = {"published": "good", "waiting": "warn", "rejected": "quiet", "taken_down": "quiet"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArticlePlace:
+    """Where an article is, or should be."""
+
+    target: str
+    state: str
+    tone: str
+    url: str | None
+    at: str | None
+    detail: str
+
+
+def article_state(content: Mapping[str, Any]) -> str:
+    """The state as the list of articles has it."""
+    if content["taken_down_at"]:
+        return "taken_down"
+    if content["held_for"]:
+        return "waiting"
+    return "published" if content["published_url"] else "publishing"
+
+
+def places_of(
+    content: Mapping[str, Any], home: str, placements: Sequence[Mapping[str, Any]]
+) -> tuple[ArticlePlace, ...]:
+    """The article's home, whose address is the canonical one, then its further targets."""
+    state = article_state(content)
+    first = ArticlePlace(
+        home,
+        state,
+        TONES.get(state, "plain"),
+        safe_link(content["published_url"]),
+        content["taken_down_at"],
+        "",
+    )
+    tones = {"published": "good", "failed": "bad", "withdrawn": "quiet"}
+    return (
+        first,
+        *(
+            ArticlePlace(
+                each["target"],
+                each["state"],
+                tones.get(each["state"], "plain"),
+                safe_link(each["url"]),
+                each["answered_at"] or each["asked_at"],
+                each["reason"] or "",
+            )
+            for each in placements
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMeasure:
+    """A measure of an article, in words."""
+
+    name: str
+    shown: str
+    bound: str
+    """`least`, `most`, `between` or `none`: which text says the bound."""
+    least: str
+    most: str
+    holds: bool
+    problem: str
+
+
+def measures_of(measures: Sequence[Mapping[str, Any]]) -> tuple[ShownMeasure, ...]:
+    """Measures with their bounds; those that miss theirs come first."""
+    shown = (
+        ShownMeasure(
+            each["name"],
+            each["shown"],
+            _bound(each),
+            _number(each["least"]),
+            _number(each["most"]),
+            each["holds"],
+            each["problem"] or "",
+        )
+        for each in measures
+    )
+    return tuple(sorted(shown, key=lambda each: each.holds))
+
+
+def _bound(measure: Mapping[str, Any]) -> str:
+    least, most = measure["least"] is not None, measure["most"] is not None
+    return "between" if least and most else "least" if least else "most" if most else "none"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"

@@ -1,0 +1,256 @@
+"""Routes of the pages about keywords."""
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from client import RefusedError
+from console.keywords import views
+from console.list_filters import ListFilter, safe_link
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page, redirect
+from console.service_clients import is_away
+
+if TYPE_CHECKING:
+    from client.services.orchestrator import answers
+
+ENTRY: Final = NavigationEntry("keywords", "/b/{brand}/keywords", 20)
+PAGE_SIZE: Final = 50
+_MOST_LETTERS: Final = 20
+_GONE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
+_MAY_CANCEL: Final = frozenset({"waiting", "running", "stuck"})
+router = APIRouter()
+
+
+@router.get("/b/{brand}/keywords")
+async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Response:
+    """Keywords that match the filters in the address, with the progress of what is under way."""
+    wanted = ListFilter.of(request.query_params, views.STATES)
+    parts = await viewer.gather(
+        found=viewer.orchestrator.search_for_keywords(
+            brand=brand,
+            q=wanted.text or None,
+            state=wanted.state or None,  # type: ignore[arg-type]  # one of STATES
+            since=wanted.since(datetime.now(UTC)),
+            after=wanted.after or None,
+            limit=PAGE_SIZE,
+        ),
+        cycles=viewer.orchestrator.list_cycles(brand=brand, state="running", limit=5),
+    )
+    found = parts["found"]
+    handed_in = request.query_params.get("handed_in", "")
+    return page(
+        request,
+        viewer,
+        "keywords/list.html.j2",
+        **parts,
+        brand=brand,
+        wanted=wanted,
+        states=views.STATES,
+        lines=[views.keyword_line(each) for each in found["items"]] if found else [],
+        next=found["next"] if found else None,
+        handed_in=int(handed_in) if handed_in.isdecimal() and len(handed_in) < 6 else 0,
+        may_submit=viewer.may(Scope.SUBMIT),
+    )
+
+
+@router.get("/b/{brand}/keywords/add")
+async def show_form(request: Request, brand: str, viewer: Viewer) -> Response:
+    """The form in which keywords are typed, pasted or read from a file."""
+    return _form(request, brand, viewer)
+
+
+def _form(
+    request: Request,
+    brand: str,
+    viewer: PageViewer,
+    *,
+    problem: str = "",
+    status: int = HTTPStatus.OK,
+    **typed: Any,
+) -> Response:
+    values = {"typed": "", "priority": "normal", "refresh": False, "distinct": False, **typed}
+    return page(
+        request, viewer, "keywords/add.html.j2", status=status, brand=brand, problem=problem, **values
+    )
+
+
+@router.post("/b/{brand}/keywords/add")
+async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
+    """Submits the list as it was typed; a refused one stays in the form, with what is wrong."""
+    text = form.raw("keywords")
+    priority = form.text("priority", "normal")
+    typed: dict[str, Any] = {
+        "typed": text,
+        "priority": priority,
+        "refresh": "refresh" in form,
+        "distinct": "distinct" in form,
+    }
+    if not text.strip():
+        return _form(
+            request,
+            brand,
+            viewer,
+            problem=viewer.t("keywords.empty_list"),
+            status=HTTPStatus.BAD_REQUEST,
+            **typed,
+        )
+
+    async def submit() -> str:
+        accepted = await viewer.orchestrator.submit_keywords(
+            brand,
+            text.encode(),
+            priority=priority,  # type: ignore[arg-type]  # the service checks it
+            refresh=typed["refresh"],
+            distinct=typed["distinct"],
+            idempotency_key=form.once or None,
+            content_type=views.list_type(text),
+        )
+        return f"/b/{brand}/keywords?handed_in={accepted['total']}"
+
+    try:
+        return redirect(request, await once(request, viewer, form, submit))
+    except RefusedError as error:
+        if is_away(error):
+            raise
+        return _form(request, brand, viewer, problem=plain(error), status=error.status, **typed)
+
+
+@router.get("/b/{brand}/keywords/{keyword_id}")
+async def show_keyword(request: Request, brand: str, keyword_id: str, viewer: Viewer) -> Response:
+    """A keyword: where it stands, what it waits for, why it ended, what would help, and what happened."""
+    item = await _find(viewer, brand, keyword_id)
+    content_id = item["content_id"]
+    own = content_id if content_id and not item["has_standing_article"] else None
+    parts = await viewer.gather(
+        workflow=_known(viewer.orchestrator.get_workflow(own)) if own else _nothing(),
+        content=_known(viewer.orchestrator.get_article(content_id)) if content_id else _nothing(),
+        decisions=_known(viewer.orchestrator.list_draft_decisions(own)) if own else _nothing(),
+        letters=_known(
+            viewer.monitor.list_dead_letters(
+                correlation_id=item["correlation_id"], keyword=item["keyword"], limit=_MOST_LETTERS
+            )
+        )
+        if viewer.may(Scope.OPERATE)
+        else _nothing(),
+    )
+    workflow, content = parts["workflow"] or None, parts["content"] or None
+    line = views.keyword_line(item)
+    return page(
+        request,
+        viewer,
+        "keywords/keyword.html.j2",
+        brand=brand,
+        item=item,
+        line=line,
+        steps=views.steps_of(item),
+        advice=views.advice_for(item, workflow),
+        events=views.events_of(
+            item,
+            workflow=workflow,
+            content=content,
+            decisions=(parts["decisions"] or {}).get("items", ()),
+            letters=(parts["letters"] or {}).get("items", ()),
+        ),
+        why="waits"
+        if item["waits"]
+        else "refused"
+        if item["state"] == "refused"
+        else "ended"
+        if item["state"] in views.ENDED
+        else "note",
+        workflow=parts["workflow"],
+        letters=parts["letters"],
+        content=content,
+        published=safe_link(item["published_url"]),
+        safe=safe_link,
+        is_open=item["state"] not in views.ENDED,
+        is_ended=item["state"] in views.ENDED and item["state"] != "completed",
+        is_stuck=bool(workflow and workflow["state"] == "stuck"),
+        may_cancel=bool(workflow and workflow["state"] in _MAY_CANCEL and item["state"] == "writing"),
+        may_submit=viewer.may(Scope.SUBMIT),
+        may_operate=viewer.may(Scope.OPERATE),
+    )
+
+
+@router.post("/b/{brand}/keywords/{keyword_id}/again")
+async def submit_again(
+    request: Request, brand: str, keyword_id: str, viewer: Viewer, form: FormData
+) -> Response:
+    """Submits the same keyword once more, as a new one."""
+    item = await _find(viewer, brand, keyword_id)
+
+    async def submit() -> str:
+        accepted = await viewer.orchestrator.submit_keywords(
+            brand,
+            item["keyword"].encode(),
+            priority=item["priority"],
+            idempotency_key=form.once or None,
+            content_type="text/plain",
+        )
+        return f"/b/{brand}/keywords?handed_in={accepted['total']}"
+
+    return redirect(request, await once(request, viewer, form, submit))
+
+
+@router.post("/b/{brand}/keywords/{keyword_id}/retry")
+async def retry_writing(
+    request: Request, brand: str, keyword_id: str, viewer: Viewer, form: FormData
+) -> Response:
+    """Has a stuck article written on."""
+    item = await _find(viewer, brand, keyword_id)
+
+    async def retry() -> str:
+        await viewer.orchestrator.retry_workflow(item["content_id"] or "", idempotency_key=form.once or None)
+        return f"/b/{brand}/keywords/{keyword_id}"
+
+    return redirect(request, await once(request, viewer, form, retry))
+
+
+@router.post("/b/{brand}/keywords/{keyword_id}/cancel")
+async def cancel_writing(
+    request: Request, brand: str, keyword_id: str, viewer: Viewer, form: FormData
+) -> Response:
+    """Stops the writing of an article, for good."""
+    item = await _find(viewer, brand, keyword_id)
+
+    async def cancel() -> str:
+        await viewer.orchestrator.cancel_workflow(item["content_id"] or "", idempotency_key=form.once or None)
+        return f"/b/{brand}/keywords/{keyword_id}"
+
+    return redirect(request, await once(request, viewer, form, cancel))
+
+
+async def _find(viewer: PageViewer, brand: str, keyword_id: str) -> "answers.FoundKeywordView":
+    """Reads a keyword by its address; the list begins with it behind its cursor. Raises HTTPException 404."""
+    wanted = views.KeywordId.of(keyword_id)
+    if wanted is not None:
+        found = await viewer.orchestrator.search_for_keywords(brand=brand, after=wanted.behind, limit=1)
+        for item in found["items"]:
+            if (item["cycle_id"], item["position"]) == (wanted.cycle_id, wanted.position):
+                return item
+    raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("keywords.unknown"))
+
+
+async def _nothing() -> None:
+    return None
+
+
+async def _known(call: Any) -> Any:
+    """The answer; None if the service does not know it, or no longer has it."""
+    try:
+        return await call
+    except RefusedError as error:
+        if error.status in _GONE:
+            return None
+        raise
+
+
+def plain(error: RefusedError) -> str:
+    """The service's own sentence, without the status for programs."""
+    return str(error.problem.get("detail") or error)

@@ -1,0 +1,57 @@
+"""The filters of a list, as they stand in its address. Pure: no I/O; the time is an argument."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final, Self
+from urllib.parse import urlencode
+
+AGES: Final = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
+"""What a list can be limited to, by the word in the address."""
+_MAX_TEXT: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ListFilter:
+    """What a person asked a list for; empty: anything."""
+
+    text: str = ""
+    state: str = ""
+    age: str = ""
+    after: str = ""
+    """The cursor of the page."""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str], states: Collection[str]) -> Self:
+        """Reads an address; values that no link of ours has count as left out."""
+        state, age = query.get("state", ""), query.get("age", "")
+        return cls(
+            " ".join(query.get("q", "").replace("\0", "").split())[:_MAX_TEXT],
+            state if state in states else "",
+            age if age in AGES else "",
+            query.get("after", "")[:_MAX_TEXT],
+        )
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self.text or self.state or self.age)
+
+    def since(self, now: datetime) -> datetime | None:
+        """The earliest time of its entries; None: any."""
+        return now - AGES[self.age] if self.age else None
+
+    def query(self, *, after: object = None, state: str | None = None) -> str:
+        """The query of a link to the next page, or to another state from its first page."""
+        named = {
+            "q": self.text,
+            "state": self.state if state is None else state,
+            "age": self.age,
+            "after": "" if after is None else str(after),
+        }
+        written = urlencode({name: value for name, value in named.items() if value})
+        return f"?{written}" if written else "?"
+
+
+def safe_link(url: str | None) -> str | None:
+    """An address of the outside world for `href`; None for one that is no web address."""
+    return url if url is not None and url.startswith(("http://", "https://")) else None

@@ -1,0 +1,1 @@
+"""From an empty system to a first article."""

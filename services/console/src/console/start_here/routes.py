@@ -1,0 +1,86 @@
+"""From an empty system to a first article: one form makes the brand and submits its first keywords."""
+
+import re
+import unicodedata
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from client import RefusedError
+from console.pages import Form, FormData, PageViewer, Viewer, once, page, redirect
+from console.service_clients import is_away
+
+_MAX_SLUG: Final = 63
+_FIELDS: Final = ("name", "slug", "language", "description", "urls", "document", "keywords")
+_CHECKS: Final = ("folder", "web")
+router = APIRouter()
+
+
+def slug_of(name: str) -> str:
+    """A short name for addresses, from a brand's name; empty if it has no Latin letter or digit."""
+    plain = unicodedata.normalize("NFKD", name.casefold().replace("ß", "ss"))
+    letters = "".join(each for each in plain if not unicodedata.combining(each))
+    return re.sub(r"[^a-z0-9]+", "-", letters)[:_MAX_SLUG].strip("-")
+
+
+@router.get("/start-here")
+async def show_start(request: Request, viewer: Viewer) -> Response:
+    """The empty form."""
+    viewer.check_owner()
+    typed = {**dict.fromkeys(_FIELDS, ""), "language": viewer.person.language, "folder": True, "web": False}
+    return page(request, viewer, "start_here/start.html.j2", typed=typed, problem="")
+
+
+@router.post("/start-here")
+async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
+    """Makes the brand, says where research may look, stores a text, submits the keywords, and shows their progress."""
+    viewer.check_owner()
+    slug = form.text("slug") or slug_of(form.text("name"))
+    if not slug:
+        return _again(request, viewer, form, viewer.t("start_here.no_slug"), HTTPStatus.BAD_REQUEST)
+
+    async def make() -> str:
+        await viewer.orchestrator.set_brand(
+            slug,
+            name=form.text("name"),
+            language=form.text("language"),
+            description=form.text("description"),
+            # A brand of this short name is never overwritten.
+            if_none_match="*",
+        )
+        await viewer.research.set_sources(
+            slug, folder="folder" in form, web={} if "web" in form else None, urls=form.text("urls").split()
+        )
+        if form.text("document"):
+            await viewer.research.add_document(
+                slug, form.raw("document").encode(), name="notes.txt", own=True, content_type="text/plain"
+            )
+        await viewer.orchestrator.submit_keywords(
+            slug,
+            form.raw("keywords").encode(),
+            idempotency_key=form.once or None,
+            content_type="text/plain",
+        )
+        first = await viewer.orchestrator.search_for_keywords(brand=slug, limit=1)
+        item = first["items"][0]
+        return f"/b/{slug}/keywords/{item['cycle_id']}.{item['position']}"
+
+    try:
+        return redirect(request, await once(request, viewer, form, make))
+    except RefusedError as error:
+        if is_away(error):
+            raise
+        exists = error.status == HTTPStatus.PRECONDITION_FAILED
+        problem = (
+            viewer.t("start_here.exists", slug=slug) if exists else str(error.problem.get("detail") or error)
+        )
+        return _again(request, viewer, form, problem, error.status)
+
+
+def _again(request: Request, viewer: PageViewer, form: Form, problem: str, status: int) -> Response:
+    typed: dict[str, Any] = {name: form.raw(name) for name in _FIELDS}
+    typed |= {name: name in form for name in _CHECKS}
+    return page(request, viewer, "start_here/start.html.j2", status=status, typed=typed, problem=problem)
