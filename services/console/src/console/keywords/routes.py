@@ -54,7 +54,7 @@ async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Respons
         states=views.STATES,
         lines=[views.keyword_line(each) for each in found["items"]] if found else [],
         next=found["next"] if found else None,
-        handed_in=int(handed_in) if handed_in.isdecimal() and len(handed_in) < 6 else 0,
+        handed_in=int(handed_in) if handed_in.isdecimal() and len(handed_in) < 6 else 0,  # noqa: PLR2004
         may_submit=viewer.may(Scope.SUBMIT),
     )
 
@@ -157,13 +157,7 @@ async def show_keyword(request: Request, brand: str, keyword_id: str, viewer: Vi
             decisions=(parts["decisions"] or {}).get("items", ()),
             letters=(parts["letters"] or {}).get("items", ()),
         ),
-        why="waits"
-        if item["waits"]
-        else "refused"
-        if item["state"] == "refused"
-        else "ended"
-        if item["state"] in views.ENDED
-        else "note",
+        why=views.why(item),
         workflow=parts["workflow"],
         letters=parts["letters"],
         content=content,
@@ -176,6 +170,14 @@ async def show_keyword(request: Request, brand: str, keyword_id: str, viewer: Vi
         may_submit=viewer.may(Scope.SUBMIT),
         may_operate=viewer.may(Scope.OPERATE),
     )
+
+
+@router.get("/b/{brand}/keywords/{keyword_id}/{verb}")
+async def show_after_refusal(
+    request: Request, brand: str, keyword_id: str, verb: str, viewer: Viewer
+) -> Response:
+    """A refused form is answered at its own address; a reload there shows the keyword."""
+    return redirect(request, f"/b/{brand}/keywords/{keyword_id}")
 
 
 @router.post("/b/{brand}/keywords/{keyword_id}/again")

@@ -28,6 +28,7 @@ TONES: Final = {
     "cancelled": "quiet",
 }
 """How a state is coloured; the state's word stands beside the colour."""
+_STOPPED: Final = frozenset({"stuck", "failed", "refused"})
 STEPS: Final = ("submitted", "research", "writing", "publishing", "done")
 _REACHED: Final = {
     "queued": 1,
@@ -39,6 +40,7 @@ _REACHED: Final = {
 }
 _ID: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
 _CODE: Final = re.compile(r"([a-z]+(?:_[a-z]+)+)\s*[:(]\s*")
+_POST_WAITS: Final = re.compile(r"needs_review: post [0-9a-f-]{36} waits for a person")
 _CSV_HEADER: Final = re.compile(r'^\s*(?:[\w"]+\s*[,;\t]\s*)*"?keyword"?\s*(?:[,;\t]|$)', re.IGNORECASE)
 
 
@@ -95,7 +97,8 @@ def keyword_line(item: Mapping[str, Any]) -> KeywordLine:
 
 
 def without_code(reason: str) -> str:
-    """The sentence of a reason, without the code for programs before it."""
+    """The sentences of a reason, without codes for programs and ids."""
+    reason = _POST_WAITS.sub("its post waits for a person", reason)
     found = _CODE.match(reason)
     if found is None:
         return reason
@@ -151,6 +154,8 @@ def advice_for(
     }
     if state == "refused" and reason.startswith("insufficient_sources"):
         return KeywordAdvice("more_documents", f"/b/{brand}/sources"), *found["refused"]
+    if state == "completed" and "needs_review" in reason:
+        return (KeywordAdvice("approve_post", f"/b/{brand}/posts?state=waiting"),)
     if state == "completed" and item["has_standing_article"]:
         return (KeywordAdvice("standing", f"/b/{brand}/articles/{item['content_id']}"),)
     if state == "queued" and "drafts" in waits and "review" in waits:
@@ -227,7 +232,7 @@ def _writing(workflow: Mapping[str, Any]) -> Iterator[KeywordEvent]:
         yield KeywordEvent(workflow["retried_at"], "retried", {"by": workflow["retried_by"]})
     if workflow.get("cancelled_at"):
         yield KeywordEvent(workflow["cancelled_at"], "cancelled", {"by": workflow["cancelled_by"]})
-    if workflow.get("problem"):
+    if workflow.get("problem") and workflow["state"] in _STOPPED:
         yield KeywordEvent(workflow["last_sign_at"], "problem", detail=workflow["problem"], tone="bad")
 
 
@@ -278,3 +283,12 @@ def count_entries(text: str) -> int:
     """Lines of a pasted list that are not blank, without a table's header."""
     lines = sum(1 for line in text.splitlines() if line.strip())
     return max(lines - 1, 0) if list_type(text) == "text/csv" else lines
+
+
+def why(item: Mapping[str, Any]) -> str:
+    """Which heading stands above a keyword's reason: a text below `keywords.why`."""
+    if item["waits"]:
+        return "waits"
+    if item["state"] == "refused":
+        return "refused"
+    return "ended" if item["state"] in ENDED - {"completed"} else "note"

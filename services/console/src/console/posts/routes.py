@@ -141,6 +141,14 @@ async def _act(
         return await _show(request, brand, post_id, viewer, problem=problem, status=error.status, form=form)
 
 
+@router.get("/b/{brand}/posts/{post_id}/{verb}")
+async def show_after_refusal(
+    request: Request, brand: str, post_id: str, verb: str, viewer: Viewer
+) -> Response:
+    """A refused form is answered at its own address; a reload there shows the post."""
+    return redirect(request, f"/b/{brand}/posts/{post_id}")
+
+
 @router.post("/b/{brand}/posts/{post_id}/edit")
 async def edit_post(request: Request, brand: str, post_id: str, viewer: Viewer, form: FormData) -> Response:
     """Stores a new text as the next version."""

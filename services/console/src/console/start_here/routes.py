@@ -14,6 +14,8 @@ from console.pages import Form, FormData, PageViewer, Viewer, once, page, redire
 from console.service_clients import is_away
 
 _MAX_SLUG: Final = 63
+FIRST: Final = 1
+"""Place of a cycle's first keyword."""
 _FIELDS: Final = ("name", "slug", "language", "description", "urls", "document", "keywords")
 _CHECKS: Final = ("folder", "web")
 router = APIRouter()
@@ -58,15 +60,13 @@ async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
             await viewer.research.add_document(
                 slug, form.raw("document").encode(), name="notes.txt", own=True, content_type="text/plain"
             )
-        await viewer.orchestrator.submit_keywords(
+        accepted = await viewer.orchestrator.submit_keywords(
             slug,
             form.raw("keywords").encode(),
             idempotency_key=form.once or None,
             content_type="text/plain",
         )
-        first = await viewer.orchestrator.search_for_keywords(brand=slug, limit=1)
-        item = first["items"][0]
-        return f"/b/{slug}/keywords/{item['cycle_id']}.{item['position']}"
+        return f"/b/{slug}/keywords/{accepted['cycle_id']}.{FIRST}"
 
     try:
         return redirect(request, await once(request, viewer, form, make))
