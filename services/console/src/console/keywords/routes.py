@@ -174,7 +174,11 @@ async def show_keyword(request: Request, brand: str, keyword_id: str, viewer: Vi
 
 @router.get("/b/{brand}/keywords/{keyword_id}/{verb}")
 async def show_after_refusal(
-    request: Request, brand: str, keyword_id: str, verb: str, viewer: Viewer
+    request: Request,
+    brand: str,
+    keyword_id: str,
+    verb: str,  # noqa: ARG001  (every form leads back)
+    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
 ) -> Response:
     """A refused form is answered at its own address; a reload there shows the keyword."""
     return redirect(request, f"/b/{brand}/keywords/{keyword_id}")

@@ -143,7 +143,11 @@ async def _act(
 
 @router.get("/b/{brand}/posts/{post_id}/{verb}")
 async def show_after_refusal(
-    request: Request, brand: str, post_id: str, verb: str, viewer: Viewer
+    request: Request,
+    brand: str,
+    post_id: str,
+    verb: str,  # noqa: ARG001  (every form leads back)
+    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
 ) -> Response:
     """A refused form is answered at its own address; a reload there shows the post."""
     return redirect(request, f"/b/{brand}/posts/{post_id}")
