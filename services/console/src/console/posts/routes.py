@@ -20,6 +20,7 @@ from console.service_clients import is_away
 
 ENTRY: Final = NavigationEntry("posts", "/b/{brand}/posts", 50)
 PAGE_SIZE: Final = 50
+MAX_COUNTED: Final = 10_000
 router = APIRouter()
 
 
@@ -139,6 +140,13 @@ async def _act(
             raise
         problem = str(error.problem.get("detail") or error)
         return await _show(request, brand, post_id, viewer, problem=problem, status=error.status, form=form)
+
+
+@router.post("/b/{brand}/posts/{post_id}/length")
+async def count_text(request: Request, brand: str, post_id: str, viewer: Viewer, form: FormData) -> Response:
+    """The lengths of a text while it is typed, as the channel counts it; nothing is stored."""
+    counted = await viewer.social.count_post_text(post_id, text=form.raw("text")[:MAX_COUNTED])
+    return page(request, viewer, "posts/lengths.html.j2", brand=brand, lengths=views.lengths_of(counted))
 
 
 @router.get("/b/{brand}/posts/{post_id}/{verb}")
