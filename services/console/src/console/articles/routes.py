@@ -109,14 +109,14 @@ async def take_down(
 ) -> Response:
     """Takes the article's page down, with a reason that stays with it."""
 
-    async def take() -> str:
+    async def take() -> Response:
         await viewer.orchestrator.take_down_article(
             content_id, reason=form.text("reason"), idempotency_key=form.once or None
         )
-        return f"/b/{brand}/articles/{content_id}"
+        return redirect(request, f"/b/{brand}/articles/{content_id}")
 
     try:
-        return redirect(request, await once(request, viewer, form, take))
+        return await once(request, viewer, form, take)
     except RefusedError as error:
         if is_away(error):
             raise

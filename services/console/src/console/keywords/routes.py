@@ -101,7 +101,7 @@ async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: Fo
             **typed,
         )
 
-    async def submit() -> str:
+    async def submit() -> Response:
         accepted = await viewer.orchestrator.submit_keywords(
             brand,
             text.encode(),
@@ -111,10 +111,10 @@ async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: Fo
             idempotency_key=form.once or None,
             content_type=views.list_type(text),
         )
-        return f"/b/{brand}/keywords?handed_in={accepted['total']}"
+        return redirect(request, f"/b/{brand}/keywords?handed_in={accepted['total']}")
 
     try:
-        return redirect(request, await once(request, viewer, form, submit))
+        return await once(request, viewer, form, submit)
     except RefusedError as error:
         if is_away(error):
             raise
@@ -191,7 +191,7 @@ async def submit_again(
     """Submits the same keyword once more, as a new one."""
     item = await _find(viewer, brand, keyword_id)
 
-    async def submit() -> str:
+    async def submit() -> Response:
         accepted = await viewer.orchestrator.submit_keywords(
             brand,
             item["keyword"].encode(),
@@ -199,9 +199,9 @@ async def submit_again(
             idempotency_key=form.once or None,
             content_type="text/plain",
         )
-        return f"/b/{brand}/keywords?handed_in={accepted['total']}"
+        return redirect(request, f"/b/{brand}/keywords?handed_in={accepted['total']}")
 
-    return redirect(request, await once(request, viewer, form, submit))
+    return await once(request, viewer, form, submit)
 
 
 @router.post("/b/{brand}/keywords/{keyword_id}/retry")
@@ -211,11 +211,11 @@ async def retry_writing(
     """Has a stuck article written on."""
     item = await _find(viewer, brand, keyword_id)
 
-    async def retry() -> str:
+    async def retry() -> Response:
         await viewer.orchestrator.retry_workflow(item["content_id"] or "", idempotency_key=form.once or None)
-        return f"/b/{brand}/keywords/{keyword_id}"
+        return redirect(request, f"/b/{brand}/keywords/{keyword_id}")
 
-    return redirect(request, await once(request, viewer, form, retry))
+    return await once(request, viewer, form, retry)
 
 
 @router.post("/b/{brand}/keywords/{keyword_id}/cancel")
@@ -225,11 +225,11 @@ async def cancel_writing(
     """Stops the writing of an article, for good."""
     item = await _find(viewer, brand, keyword_id)
 
-    async def cancel() -> str:
+    async def cancel() -> Response:
         await viewer.orchestrator.cancel_workflow(item["content_id"] or "", idempotency_key=form.once or None)
-        return f"/b/{brand}/keywords/{keyword_id}"
+        return redirect(request, f"/b/{brand}/keywords/{keyword_id}")
 
-    return redirect(request, await once(request, viewer, form, cancel))
+    return await once(request, viewer, form, cancel)
 
 
 async def _find(viewer: PageViewer, brand: str, keyword_id: str) -> "answers.FoundKeywordView":

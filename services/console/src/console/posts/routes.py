@@ -129,12 +129,12 @@ async def _act(
 ) -> Response:
     """Carries out a decision once, and shows the post; a refused one with what is wrong and all that was typed."""
 
-    async def act() -> str:
+    async def act() -> Response:
         await decide()
-        return f"/b/{brand}/posts/{post_id}"
+        return redirect(request, f"/b/{brand}/posts/{post_id}")
 
     try:
-        return redirect(request, await once(request, viewer, form, act))
+        return await once(request, viewer, form, act)
     except RefusedError as error:
         if is_away(error):
             raise

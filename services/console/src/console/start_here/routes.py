@@ -44,7 +44,7 @@ async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
     if not slug:
         return _again(request, viewer, form, viewer.t("start_here.no_slug"), HTTPStatus.BAD_REQUEST)
 
-    async def make() -> str:
+    async def make() -> Response:
         await viewer.orchestrator.set_brand(
             slug,
             name=form.text("name"),
@@ -66,10 +66,10 @@ async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
             idempotency_key=form.once or None,
             content_type="text/plain",
         )
-        return f"/b/{slug}/keywords/{accepted['cycle_id']}.{FIRST}"
+        return redirect(request, f"/b/{slug}/keywords/{accepted['cycle_id']}.{FIRST}")
 
     try:
-        return redirect(request, await once(request, viewer, form, make))
+        return await once(request, viewer, form, make)
     except RefusedError as error:
         if is_away(error):
             raise
