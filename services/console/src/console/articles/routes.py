@@ -16,9 +16,9 @@ from console.list_filters import ListFilter, safe_link
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page, redirect
 from console.service_clients import is_away
 
-ENTRY: Final = NavigationEntry("articles", "/b/{brand}/articles", 40)
+NAVIGATION: Final = (NavigationEntry("articles", "/b/{brand}/articles", 40),)
 PAGE_SIZE: Final = 50
-router = APIRouter()
+router = APIRouter(include_in_schema=False)
 
 
 @router.get("/b/{brand}/articles")

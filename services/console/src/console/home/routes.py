@@ -15,11 +15,11 @@ from console.home import views
 from console.home.views import Task
 from console.pages import NavigationEntry, PageViewer, Viewer, page
 
-ENTRY: Final = NavigationEntry("home", "/b/{brand}", 10)
+NAVIGATION: Final = (NavigationEntry("home", "/b/{brand}", 10),)
 BRANDS: Final = 100
 _WEEK: Final = timedelta(days=7)
 _SHOWN: Final = 5
-router = APIRouter()
+router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")

@@ -19,12 +19,12 @@ from console.service_clients import is_away
 if TYPE_CHECKING:
     from client.services.orchestrator import answers
 
-ENTRY: Final = NavigationEntry("keywords", "/b/{brand}/keywords", 20)
+NAVIGATION: Final = (NavigationEntry("keywords", "/b/{brand}/keywords", 20),)
 PAGE_SIZE: Final = 50
 _MOST_LETTERS: Final = 20
 _GONE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 _MAY_CANCEL: Final = frozenset({"waiting", "running", "stuck"})
-router = APIRouter()
+router = APIRouter(include_in_schema=False)
 
 
 @router.get("/b/{brand}/keywords")

@@ -18,10 +18,10 @@ from console.pages import Form, FormData, NavigationEntry, PageViewer, Viewer, o
 from console.posts import views
 from console.service_clients import is_away
 
-ENTRY: Final = NavigationEntry("posts", "/b/{brand}/posts", 50)
+NAVIGATION: Final = (NavigationEntry("posts", "/b/{brand}/posts", 50),)
 PAGE_SIZE: Final = 50
 MAX_COUNTED: Final = 10_000
-router = APIRouter()
+router = APIRouter(include_in_schema=False)
 
 
 @router.get("/b/{brand}/posts")

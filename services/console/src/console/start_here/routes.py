@@ -18,7 +18,7 @@ FIRST: Final = 1
 """Place of a cycle's first keyword."""
 _FIELDS: Final = ("name", "slug", "language", "description", "urls", "document", "keywords")
 _CHECKS: Final = ("folder", "web")
-router = APIRouter()
+router = APIRouter(include_in_schema=False)
 
 
 def slug_of(name: str) -> str:
