@@ -84,9 +84,9 @@ async def decide_about_post(page: Page, url: str) -> None:
     assert await page.input_value("textarea") == "x" * 1_001
     await page.fill("textarea", f"Grind it.\n\n{HOSTILE}")
     await submit(page, "Save the text")
-    assert "Edited by Ada" in await seen(page)
+    assert "edited by ada" in (await seen(page)).casefold()
     await submit(page, "Approve and send now")
-    assert "Approved by Ada" in await seen(page)
+    assert "approved by ada" in (await seen(page)).casefold()
     assert "Open the post" in await seen(page)
 
 

@@ -60,7 +60,7 @@ async def _show(
     content_id: str,
     viewer: PageViewer,
     *,
-    problem: str = "",
+    refusal: str = "",
     status: int = HTTPStatus.OK,
 ) -> Response:
     content = await viewer.orchestrator.get_article(content_id)
@@ -81,7 +81,7 @@ async def _show(
         status=status,
         **parts,
         brand=brand,
-        problem=problem,
+        refusal=refusal,
         content=content,
         state=views.article_state(content),
         tones=views.TONES,
@@ -120,5 +120,5 @@ async def take_down(
     except RefusedError as error:
         if is_away(error):
             raise
-        problem = str(error.problem.get("detail") or error)
-        return await _show(request, brand, content_id, viewer, problem=problem, status=error.status)
+        refusal = str(error.problem.get("detail") or error)
+        return await _show(request, brand, content_id, viewer, refusal=refusal, status=error.status)

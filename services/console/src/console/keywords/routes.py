@@ -70,13 +70,13 @@ def _form(
     brand: str,
     viewer: PageViewer,
     *,
-    problem: str = "",
+    refusal: str = "",
     status: int = HTTPStatus.OK,
     **typed: Any,
 ) -> Response:
     values = {"typed": "", "priority": "normal", "refresh": False, "distinct": False, **typed}
     return page(
-        request, viewer, "keywords/add.html.j2", status=status, brand=brand, problem=problem, **values
+        request, viewer, "keywords/add.html.j2", status=status, brand=brand, refusal=refusal, **values
     )
 
 
@@ -96,7 +96,7 @@ async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: Fo
             request,
             brand,
             viewer,
-            problem=viewer.t("keywords.empty_list"),
+            refusal=viewer.t("keywords.empty_list"),
             status=HTTPStatus.BAD_REQUEST,
             **typed,
         )
@@ -118,7 +118,7 @@ async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: Fo
     except RefusedError as error:
         if is_away(error):
             raise
-        return _form(request, brand, viewer, problem=plain(error), status=error.status, **typed)
+        return _form(request, brand, viewer, refusal=plain(error), status=error.status, **typed)
 
 
 @router.get("/b/{brand}/keywords/{keyword_id}")

@@ -65,7 +65,7 @@ async def _show(
     post_id: str,
     viewer: PageViewer,
     *,
-    problem: str = "",
+    refusal: str = "",
     status: int = HTTPStatus.OK,
     form: Form | None = None,
 ) -> Response:
@@ -84,7 +84,7 @@ async def _show(
         "posts/post.html.j2",
         status=status,
         brand=brand,
-        problem=problem,
+        refusal=refusal,
         post=post,
         place=post.get("account") or post["channel"],
         name=next((each.name for each in viewer.brands if each.slug == brand), brand),
@@ -138,8 +138,8 @@ async def _act(
     except RefusedError as error:
         if is_away(error):
             raise
-        problem = str(error.problem.get("detail") or error)
-        return await _show(request, brand, post_id, viewer, problem=problem, status=error.status, form=form)
+        refusal = str(error.problem.get("detail") or error)
+        return await _show(request, brand, post_id, viewer, refusal=refusal, status=error.status, form=form)
 
 
 @router.post("/b/{brand}/posts/{post_id}/length")
@@ -189,9 +189,9 @@ async def approve_post(
             local = datetime.fromisoformat(form.text("at"))
             when["publish_at"] = local.replace(tzinfo=ZoneInfo(viewer.person.zone)).astimezone(UTC)
         except (ValueError, OverflowError):
-            problem = viewer.t("posts.bad_time")
+            refusal = viewer.t("posts.bad_time")
             return await _show(
-                request, brand, post_id, viewer, problem=problem, status=HTTPStatus.BAD_REQUEST, form=form
+                request, brand, post_id, viewer, refusal=refusal, status=HTTPStatus.BAD_REQUEST, form=form
             )
     return await _act(
         request,
@@ -268,8 +268,8 @@ async def confirm_post(
 async def repeat_post(request: Request, brand: str, post_id: str, viewer: Viewer, form: FormData) -> Response:
     """Has a post in doubt sent again, after a person has looked."""
     if "looked" not in form:
-        problem = viewer.t("posts.look_first")
-        return await _show(request, brand, post_id, viewer, problem=problem, status=HTTPStatus.BAD_REQUEST)
+        refusal = viewer.t("posts.look_first")
+        return await _show(request, brand, post_id, viewer, refusal=refusal, status=HTTPStatus.BAD_REQUEST)
     return await _act(
         request,
         brand,

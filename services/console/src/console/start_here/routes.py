@@ -33,7 +33,7 @@ async def show_start(request: Request, viewer: Viewer) -> Response:
     """The empty form."""
     viewer.check_owner()
     typed = {**dict.fromkeys(_FIELDS, ""), "language": viewer.person.language, "folder": True, "web": False}
-    return page(request, viewer, "start_here/start.html.j2", typed=typed, problem="")
+    return page(request, viewer, "start_here/start.html.j2", typed=typed, refusal="")
 
 
 @router.post("/start-here")
@@ -74,13 +74,13 @@ async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
         if is_away(error):
             raise
         exists = error.status == HTTPStatus.PRECONDITION_FAILED
-        problem = (
+        refusal = (
             viewer.t("start_here.exists", slug=slug) if exists else str(error.problem.get("detail") or error)
         )
-        return _again(request, viewer, form, problem, error.status)
+        return _again(request, viewer, form, refusal, error.status)
 
 
-def _again(request: Request, viewer: PageViewer, form: Form, problem: str, status: int) -> Response:
+def _again(request: Request, viewer: PageViewer, form: Form, refusal: str, status: int) -> Response:
     typed: dict[str, Any] = {name: form.raw(name) for name in _FIELDS}
     typed |= {name: name in form for name in _CHECKS}
-    return page(request, viewer, "start_here/start.html.j2", status=status, typed=typed, problem=problem)
+    return page(request, viewer, "start_here/start.html.j2", status=status, typed=typed, refusal=refusal)
