@@ -1,0 +1,88 @@
+"""Notes about a draft, in threads, in the console's own database. They are never published."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID, uuid4
+
+from starlette.requests import Request
+
+from console.pages.parts import parts_of
+from console.people.domain import Person
+
+MAX_NOTE: Final = 4_000
+"""Characters of a note."""
+_MOST: Final = 500
+"""Notes of a draft that its page shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    id: UUID
+    answers: UUID | None
+    name: str
+    words: str
+    created_at: datetime
+    settled_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    first: Note
+    answers: tuple[Note, ...]
+
+
+async def threads(request: Request, content_id: str) -> tuple[Thread, ...]:
+    """Returns the threads of a draft, the oldest first; open ones before those that are settled."""
+    async with parts_of(request).connections.connection() as connection:
+        rows = await connection.fetch(
+            """
+            select id, answers, name, words, created_at, settled_at from notes
+            where content_id = $1 order by created_at, id limit $2
+            """,
+            UUID(content_id),
+            _MOST,
+        )
+    return in_threads([Note(**row) for row in rows])
+
+
+def in_threads(found: Sequence[Note]) -> tuple[Thread, ...]:
+    begun = [each for each in found if each.answers is None]
+    begun.sort(key=lambda each: each.settled_at is not None)
+    return tuple(Thread(each, tuple(one for one in found if one.answers == each.id)) for each in begun)
+
+
+async def add(
+    request: Request, *, brand: str, content_id: str, person: Person, words: str, answers: str
+) -> None:
+    """Stores a note; `answers` is the id of the note that begins the thread, or empty."""
+    async with parts_of(request).connections.connection() as connection:
+        # A thread of another draft is none: the note then begins one of its own.
+        await connection.execute(
+            """
+            insert into notes (id, brand, content_id, answers, person, name, words)
+            values ($1, $2, $3,
+                    (select id from notes where id::text = $4 and content_id = $3 and answers is null), $5, $6, $7)
+            """,
+            uuid4(),
+            brand,
+            UUID(content_id),
+            answers,
+            person.id,
+            person.name,
+            words,
+        )
+
+
+async def settle(request: Request, *, content_id: str, note: str, is_settled: bool) -> None:
+    async with parts_of(request).connections.connection() as connection:
+        await connection.execute(
+            """
+            update notes set settled_at = case when $3 then coalesce(settled_at, now()) end
+            where id = $1 and content_id = $2 and answers is null
+            """,
+            UUID(note),
+            UUID(content_id),
+            is_settled,
+        )
