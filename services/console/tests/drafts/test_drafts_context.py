@@ -15,7 +15,12 @@ SECTION = {
         {"code": ["rm -rf /"]},
     ],
     "children": [
-        {"title": "Bottles", "level": 3, "blocks": [{"note": [{"p": "Boil them first."}], "title": "Note"}], "children": []}
+        {
+            "title": "Bottles",
+            "level": 3,
+            "blocks": [{"note": [{"p": "Boil them first."}], "title": "Note"}],
+            "children": [],
+        }
     ],
 }
 RESEARCH = {

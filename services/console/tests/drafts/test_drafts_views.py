@@ -41,7 +41,9 @@ def test_sentences_are_numbered_through_the_article_and_items_stand_in_one_list(
 
 
 def test_an_address_says_what_a_list_has_and_nonsense_is_ignored() -> None:
-    query = DraftQuery.of({"state": "waiting", "author": "me", "age": "7", "q": " cold \0 brew ", "after": "x"})
+    query = DraftQuery.of(
+        {"state": "waiting", "author": "me", "age": "7", "q": " cold \0 brew ", "after": "x"}
+    )
 
     assert query == DraftQuery("waiting", "", 7, "cold brew", "")
     assert query.address(after=ID) == f"?q=cold+brew&state=waiting&age=7&after={ID}"
@@ -62,7 +64,9 @@ def test_a_time_is_the_readers_and_one_that_the_clocks_skip_is_refused() -> None
 
 
 def test_a_form_names_each_draft_once_with_the_version_that_was_seen() -> None:
-    assert chosen_drafts([f"{ID}:2", f"{ID}:3", "x:1", f"{OTHER}:", f"{OTHER}:٣", OTHER]) == [ChosenDraft(ID, 2)]
+    assert chosen_drafts([f"{ID}:2", f"{ID}:3", "x:1", f"{OTHER}:", f"{OTHER}:٣", OTHER]) == [
+        ChosenDraft(ID, 2)
+    ]
 
 
 def test_the_next_draft_is_known_also_when_this_one_has_left_the_list() -> None:

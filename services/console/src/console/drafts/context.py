@@ -65,7 +65,10 @@ class _Piece:
 
 
 def sentence_evidence(
-    marked: Mapping[str, Any], number: int, research: Mapping[str, Any] | None, cited: Sequence[Mapping[str, Any]]
+    marked: Mapping[str, Any],
+    number: int,
+    research: Mapping[str, Any] | None,
+    cited: Sequence[Mapping[str, Any]],
 ) -> SentenceEvidence | None:
     """Pairs a sentence with its passages.
 
@@ -173,7 +176,8 @@ def _around(pieces: Sequence[_Piece], places: Sequence[int], sentence: str) -> t
     marked = set(places)
     return tuple(
         ShownParagraph(
-            _runs(pieces[at].text, sentence) if at in marked else (Run(pieces[at].text),), is_passage=at in marked
+            _runs(pieces[at].text, sentence) if at in marked else (Run(pieces[at].text),),
+            is_passage=at in marked,
         )
         for at in range(first, min(last, first + MAX_SHOWN))
     )

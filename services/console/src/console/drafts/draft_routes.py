@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
+from console.pages import Away, Form, FormData, PageViewer, Viewer, once, page, redirect
 from fastapi import APIRouter, Path, Query
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -15,7 +16,6 @@ from console.drafts import notes
 from console.drafts.context import sentence_evidence
 from console.drafts.editing import FIELDS, Conflict, diff_lines, field_text, find_conflict, without_block
 from console.drafts.views import DECIDABLE, block_groups, count_verdicts, is_id, neighbours, time_in_zone
-from console.pages import Away, Form, FormData, PageViewer, Viewer, once, page, redirect
 
 MAX_VERSION: Final = 2**31 - 1
 _QUEUE: Final = 100
@@ -37,6 +37,7 @@ def draft_routes() -> APIRouter:
     routes = APIRouter(prefix="/b/{brand}/drafts/{content_id}")
     _reading(routes)
     _writing(routes)
+    _changing(routes)
     _deciding(routes)
     _noting(routes)
     return routes
@@ -134,6 +135,8 @@ def _writing(routes: APIRouter) -> None:
 
         return await once(request, viewer, form, act)
 
+
+def _changing(routes: APIRouter) -> None:
     @routes.post("/cut")
     async def cut_block(
         request: Request, brand: str, content_id: str, viewer: Viewer, form: FormData
@@ -218,13 +221,13 @@ def _deciding(routes: APIRouter) -> None:
                     at = time_in_zone(form.text("at"), viewer.person.zone)
                     if at is None:
                         problem = viewer.t("drafts.decide.no_time", zone=viewer.person.zone)
-                        return await _show(request, brand, content_id, viewer, problem=problem, typed=form)
+                        return await _show(request, brand, content_id, viewer, refusal=problem, typed=form)
                     await orchestrator.approve_draft(content_id, version=version, publish_at=at)
                 case "unschedule":
                     await orchestrator.unschedule_draft(content_id)
                 case "return" | "reject" if not words:
                     problem = viewer.t("drafts.decide.no_words")
-                    return await _show(request, brand, content_id, viewer, problem=problem, typed=form)
+                    return await _show(request, brand, content_id, viewer, refusal=problem, typed=form)
                 case "return":
                     await orchestrator.return_draft(content_id, version=version, comment=words)
                 case "reject":
@@ -282,7 +285,7 @@ def _told(
             return await act()
         except RefusedError as error:
             return await _show(
-                request, brand, content_id, viewer, problem=_sentence(error), typed=typed, status=error.status
+                request, brand, content_id, viewer, refusal=_sentence(error), typed=typed, status=error.status
             )
 
     return told
@@ -353,7 +356,7 @@ async def _not_saved(
         brand,
         content_id,
         viewer,
-        problem=None if conflict else _sentence(error),
+        refusal=None if conflict else _sentence(error),
         conflict=conflict,
         conflict_base=base,
         written=conflict.merged if conflict else written,
@@ -380,7 +383,7 @@ async def _show(
     *,
     version: int | None = None,
     sentence: int | None = None,
-    problem: str | None = None,
+    refusal: str | None = None,
     conflict: Conflict | None = None,
     conflict_base: int = 0,
     written: Any = None,
@@ -408,7 +411,7 @@ async def _show(
         request,
         viewer,
         "drafts/draft.html.j2",
-        status=status if problem or conflict else HTTPStatus.OK,
+        status=status if refusal or conflict else HTTPStatus.OK,
         brand=brand,
         draft=draft,
         shown=shown,
@@ -423,7 +426,7 @@ async def _show(
         threads=await notes.threads(request, content_id),
         before=before,
         following=following,
-        problem=problem,
+        refusal=refusal,
         conflict=conflict,
         conflict_base=conflict_base,
         typed={name: typed.raw(name) if typed else "" for name in ("words", "at", "comment")},

@@ -85,7 +85,7 @@ class MergedText:
 
 def merge(base: str, mine: str, theirs: str) -> MergedText:
     """Joins two changes of one text, line by line. Nothing of either is lost."""
-    if mine == theirs or theirs == base:
+    if theirs in {mine, base}:
         return MergedText(mine, 0)
     if mine == base:
         return MergedText(theirs, 0)
@@ -95,7 +95,7 @@ def merge(base: str, mine: str, theirs: str) -> MergedText:
     merged: list[str] = []
     conflicts = 0
     for old, own, other in _chunks(*lines):
-        if own == other or other == old:
+        if other in (own, old):
             merged += own
         elif own == old:
             merged += other
@@ -148,9 +148,7 @@ class Conflict:
     """Places that both changed, which a person has to look at."""
 
 
-def find_conflict(
-    base: Mapping[str, Any], mine: Mapping[str, str], newest: Mapping[str, Any]
-) -> Conflict:
+def find_conflict(base: Mapping[str, Any], mine: Mapping[str, str], newest: Mapping[str, Any]) -> Conflict:
     """Joins what a person wrote from version `base` with the version that somebody else stored meanwhile."""
     merged, places = {}, 0
     for name, text in mine.items():

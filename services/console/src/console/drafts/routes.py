@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
 
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -13,10 +14,18 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from client import ClientError
 from console.drafts.draft_routes import draft_routes
-from console.drafts.views import AGES, AUTHORS, DECIDABLE, STATES, ChosenDraft, DraftQuery, chosen_drafts, is_id
-from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page
+from console.drafts.views import (
+    AGES,
+    AUTHORS,
+    DECIDABLE,
+    STATES,
+    ChosenDraft,
+    DraftQuery,
+    chosen_drafts,
+    is_id,
+)
 
-NAVIGATION: Final = NavigationEntry("drafts", "/b/{brand}/drafts", order=20)
+NAVIGATION: Final = (NavigationEntry("drafts", "/b/{brand}/drafts", order=20),)
 PAGE_SIZE: Final = 25
 MOST_AT_ONCE: Final = 500
 """Drafts that one press decides about."""
@@ -44,11 +53,11 @@ async def decide_many(request: Request, brand: str, viewer: Viewer, form: FormDa
             return await _list(request, brand, viewer, query=query)
         if verb == "reject" and not reason:
             problem = viewer.t("drafts.many.no_reason")
-            return await _list(request, brand, viewer, query=query, problem=problem)
+            return await _list(request, brand, viewer, query=query, refusal=problem)
         is_all = form.text("which") == "all"
         chosen = await _all_matching(viewer, brand, query) if is_all else chosen_drafts(form.all("chosen"))
         if not chosen:
-            return await _list(request, brand, viewer, query=query, problem=viewer.t("drafts.many.none"))
+            return await _list(request, brand, viewer, query=query, refusal=viewer.t("drafts.many.none"))
         outcome = await _decide_all(viewer, brand, chosen[:MOST_AT_ONCE], verb, reason)
         if is_all:
             outcome.later = await _came_later(viewer, brand, query, chosen[-1].content_id)
@@ -128,7 +137,7 @@ async def _list(
     *,
     query: DraftQuery | None = None,
     outcome: ManyOutcome | None = None,
-    problem: str | None = None,
+    refusal: str | None = None,
 ) -> Response:
     query = query or DraftQuery.of(request.query_params)
     filters = query.filters(datetime.now(UTC))
@@ -149,12 +158,12 @@ async def _list(
         "may_review": viewer.may(Scope.REVIEW),
         "most": MOST_AT_ONCE,
         "outcome": outcome,
-        "problem": problem,
+        "refusal": refusal,
         "done": done if done in _DONE and is_id(of) else "",
         "done_id": of,
         **parts,
     }
-    status = HTTPStatus.UNPROCESSABLE_ENTITY if problem else HTTPStatus.OK
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal else HTTPStatus.OK
     return page(request, viewer, "drafts/list.html.j2", status=status, **values)
 
 
