@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
-from console.pages import Away, Form, FormData, PageViewer, Viewer, once, page, redirect
 from fastapi import APIRouter, Path, Query
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -16,6 +15,7 @@ from console.drafts import notes
 from console.drafts.context import sentence_evidence
 from console.drafts.editing import FIELDS, Conflict, diff_lines, field_text, find_conflict, without_block
 from console.drafts.views import DECIDABLE, block_groups, count_verdicts, is_id, neighbours, time_in_zone
+from console.pages import Away, Form, FormData, PageViewer, Viewer, once, page, redirect
 
 MAX_VERSION: Final = 2**31 - 1
 _QUEUE: Final = 100

@@ -6,9 +6,10 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID, uuid4
 
+from starlette.requests import Request
+
 from console.pages.parts import parts_of
 from console.people.domain import Person
-from starlette.requests import Request
 
 MAX_NOTE: Final = 4_000
 """Characters of a note."""

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
 
-from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -24,6 +23,7 @@ from console.drafts.views import (
     chosen_drafts,
     is_id,
 )
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page
 
 NAVIGATION: Final = (NavigationEntry("drafts", "/b/{brand}/drafts", order=20),)
 PAGE_SIZE: Final = 25
