@@ -1,0 +1,105 @@
+"""`/people`: owners see, invite and remove people, and end their sessions."""
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Final
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from client import RefusedError
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page, redirect
+from console.pages.parts import parts_of
+from console.people import store
+from console.people.api import LINK_GOOD_FOR
+from console.people.domain import SCOPES, Role, clean_name
+from console.sealing import new_token, seal, token_hash, token_key
+from console.sessions import store as sessions
+
+router = APIRouter(include_in_schema=False)
+NAVIGATION: Final = (NavigationEntry("team", "/people", order=10, scope=Scope.ADMIN),)
+_PER_MINUTE: Final = 6_000
+_LONGEST_NAME: Final = 80
+
+
+async def _page(request: Request, viewer: PageViewer, link: str | None = None) -> Response:
+    async with parts_of(request).connections.connection() as connection:
+        found = await store.list_people(connection)
+    return page(request, viewer, "team/people.html.j2", people=found, roles=list(Role), link=link)
+
+
+@router.get("/people")
+async def show_people(request: Request, viewer: Viewer) -> Response:
+    viewer.check_owner()
+    return await _page(request, viewer)
+
+
+@router.post("/people/invite")
+async def invite(request: Request, viewer: Viewer, form: FormData) -> Response:
+    """Makes the person's API key with the owner's own, and shows the link once."""
+    viewer.check_owner()
+    viewer.check_confirmed()
+    name, role, brands = clean_name(form.text("name")), form.text("role"), form.all("brands")
+    if not 1 <= len(name) <= _LONGEST_NAME or role not in list(Role):
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("people.name_missing"))
+    seen = frozenset(brands) if brands and role != Role.OWNER else None
+
+    async def act() -> Response:
+        parts, token = parts_of(request), new_token()
+        made = await viewer.orchestrator.create_key(
+            name=f"console.{token_hash(token).hex()[:12]}",
+            scopes=[scope.value for scope in sorted(SCOPES[Role(role)])],
+            brands=None if seen is None else sorted(seen),
+            per_minute=_PER_MINUTE,
+        )
+        async with parts.connections.connection() as connection:
+            await store.insert_invitation(
+                connection,
+                token_hash(token),
+                person=None,
+                name=name,
+                role=Role(role),
+                brands=seen,
+                key_id=made["about"]["key_id"],
+                sealed_key=seal(made["key"].encode(), token_key(token), "invitation"),
+                invited_by=viewer.person.name,
+                expires_at=datetime.now(UTC) + LINK_GOOD_FOR,
+            )
+        return await _page(request, viewer, parts.urls.absolute(f"/invitations/{token}"))
+
+    return await once(request, viewer, form, act)
+
+
+@router.post("/people/{person}/end-sessions")
+async def end_sessions(request: Request, person: UUID, viewer: Viewer) -> Response:
+    viewer.check_owner()
+    async with parts_of(request).connections.connection() as connection:
+        await sessions.end_sessions(connection, person)
+    return redirect(request, "/people")
+
+
+@router.post("/people/{person}/remove")
+async def remove(request: Request, person: UUID, viewer: Viewer, form: FormData) -> Response:
+    """Revokes the person's API key and ends all sessions; nobody removes themselves."""
+    viewer.check_owner()
+    viewer.check_confirmed()
+    if person == viewer.person.id:
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("team.not_yourself"))
+
+    async def act() -> Response:
+        async with parts_of(request).connections.connection() as connection:
+            found = await store.find_person(connection, person)
+            await store.delete_person(connection, person)
+        if found is not None:
+            try:
+                await viewer.orchestrator.revoke_key(found.key_id)
+            except RefusedError as error:
+                if error.status != HTTPStatus.NOT_FOUND:
+                    raise
+        return redirect(request, "/people")
+
+    return await once(request, viewer, form, act)

@@ -1,0 +1,30 @@
+"""Owners invite and remove people; nobody else does."""
+
+import re
+from typing import Any
+
+import httpx
+
+PASSWORD = "correct horse battery staple"
+
+
+async def test_an_invited_viewer_sees_no_people_and_is_out_once_removed(
+    console: Any, person: httpx.AsyncClient
+) -> None:
+    form = {"once": "one", "name": "Bob", "role": "viewer"}
+    shown = [await person.post("/people/invite", data=form) for _ in range(2)]
+    assert shown[0].text == shown[1].text
+    found = re.search(r"/invitations/[\w-]+", shown[0].text)
+    assert found, shown[0].text
+    async with httpx.AsyncClient(
+        base_url=console.url, headers={"Origin": console.url}, timeout=60, trust_env=False
+    ) as bob:
+        accepted = await bob.post(found[0], data={"name": "Bob", "password": PASSWORD})
+        assert accepted.status_code == 303
+        assert (await bob.get("/people")).status_code == 403
+        assert (await bob.post("/people/invite", data=form)).status_code == 403
+        people = (await console.api.get("/v1/people")).json()["items"]
+        (bob_id,) = [each["id"] for each in people if each["name"] == "Bob"]
+        removed = await person.post(f"/people/{bob_id}/remove", data={"once": "two"})
+        assert removed.status_code == 303, removed.text
+        assert (await bob.get("/")).headers["location"] == "/sign-in"
