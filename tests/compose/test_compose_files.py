@@ -104,7 +104,7 @@ def test_the_monitor_sees_the_certificates_of_the_proxy_and_when_the_last_backup
     there = {name for name, container in everything().items() if "watching" in container["networks"]}
     assert there == {"caddy", "monitor"}
     assert monitor["environment"]["PROXY_ADDRESS"] == "${PROXY_ADDRESS:-${COMPOSE_PROFILES:+caddy:443}}"
-    for name in ("PUBLISHER_URL", "SOCIAL_URL", "API_URL", "SITE_URLS"):
+    for name in ("PUBLISHER_URL", "SOCIAL_URL", "API_URL", "CONSOLE_URL", "SITE_URLS"):
         assert f"${{{name}:-}}" in monitor["environment"]["CERTIFICATE_URLS"]
     (record,) = (each for each in monitor["volumes"] if each.endswith(":/backup-record:ro"))
     assert record.startswith("${BACKUP_RECORD_FOLDER:-./.backup-record/")
@@ -142,7 +142,8 @@ def test_a_service_has_its_own_broker_user_and_its_own_database(service: str) ->
 
 def test_what_is_for_everybody_has_an_address_of_its_own_and_all_else_is_for_this_machine() -> None:
     ports = {name: container["ports"] for name, container in everything().items() if "ports" in container}
-    assert set(ports) == {"orchestrator", "publisher", "social", "monitor", "rabbitmq", "caddy", *PAGES}
+    ours = {"orchestrator", "publisher", "social", "monitor", "console"}
+    assert set(ports) == {*ours, "rabbitmq", "caddy", *PAGES}
     for name, each in ports.items():
         match name:
             case "caddy":
@@ -196,7 +197,7 @@ def test_what_has_a_host_port_is_where_one_can_be_opened() -> None:
 
 def test_the_gateway_is_asked_by_those_who_need_it() -> None:
     asking = {name for name, container in everything().items() if "gateway" in container["networks"]}
-    assert asking == {"gateway", "orchestrator", "research", "publisher", "social", "monitor"}
+    assert asking == {"gateway", "orchestrator", "research", "publisher", "social", "monitor", "console"}
 
 
 def test_the_proxy_is_believed_where_nobody_else_asks_for_others() -> None:
@@ -204,7 +205,7 @@ def test_the_proxy_is_believed_where_nobody_else_asks_for_others() -> None:
     subnet = "${PROXY_NETWORK:-10.213.77.0/24}"
     assert MAIN["networks"]["proxy"] == {"internal": True, "ipam": {"config": [{"subnet": subnet}]}}
     there = {name for name, container in everything().items() if "proxy" in container["networks"]}
-    assert there == {"caddy", "orchestrator", "publisher", "social"}
+    assert there == {"caddy", "orchestrator", "publisher", "social", "console"}
     for name in there - {"caddy"}:
         shared = set(MAIN["services"]["caddy"]["networks"]) & set(MAIN["services"][name]["networks"])
         assert shared == {"proxy"}

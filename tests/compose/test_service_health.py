@@ -94,7 +94,7 @@ async def test_what_does_not_answer_by_http_is_not_well(answer: bytes) -> None:
 def test_containers_check_their_services_so() -> None:
     services = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]
     command = ["CMD", "python", "-I", "-S", "/opt/service/health.py", "ready"]
-    for name in ("orchestrator", "research", "publisher", "social", "monitor", "gateway"):
+    for name in ("orchestrator", "research", "publisher", "social", "monitor", "gateway", "console"):
         assert services[name]["healthcheck"]["test"] == command
     assert (
         'CMD ["python", "-I", "-S", "/opt/service/health.py"]'

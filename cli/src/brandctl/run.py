@@ -105,6 +105,7 @@ def _own_variables(folder: LocalFolder, settings: Mapping[str, str]) -> dict[str
     }
     bind = {"HTTP_HOST": os.environ["PUBLIC_BIND"]} if os.environ.get("PUBLIC_BIND") else {}
     return {
+        "console": {name: value for name, value in settings.items() if name == "CONSOLE_URL"},
         "publisher": public.get("publisher", {}) | bind,
         "social": public.get("social", {}) | bind,
         "monitor": {"BACKUP_RECORD": str(backups.record_of(folder))},
@@ -122,6 +123,7 @@ def _show(stack: LocalStack, options: RunOptions) -> None:
         f"""
 Everything is up. `make stop`, or Ctrl-C here, ends it; `make run` goes on with its data.
 
+  Console    {stack.environments["console"]["CONSOLE_URL"].rstrip("/")}/
   API        {url("orchestrator")}/docs
   Site       {url("publisher")}/
   Posts      {url("social")}/

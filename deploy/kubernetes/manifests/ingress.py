@@ -1,4 +1,4 @@
-"""Rules about public routes: those of publisher and social, and the API below `/v1` if an Ingress has it."""
+"""Rules about public routes: those of publisher and social, the API below `/v1` and the console if an Ingress has them."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -22,6 +22,8 @@ _PUBLIC: Final = ("publisher", "social")
 _API: Final = "orchestrator"
 _API_PATH: Final = "/v1"
 """Every route below it asks for the service key."""
+_CONSOLE: Final = "console"
+_CONSOLE_URL: Final = "CONSOLE_URL"
 _ISSUERS: Final = frozenset({"cert-manager.io/cluster-issuer", "cert-manager.io/issuer"})
 
 
@@ -29,12 +31,14 @@ def the_outside_sees_only_what_is_meant_for_it(cluster: Cluster) -> Iterator[str
     for ingress in cluster.of_kind("Ingress"):
         yield from (f"{identity(ingress)}: {what}" for what in _of_ingress(ingress))
         for host, path in ingress_paths(ingress):
-            if not _is_own_host(cluster, host, path):
+            if not _is_own_host(cluster, host, path) and not _is_console(cluster, host, path):
                 yield from (f"{identity(ingress)}: {what}" for what in _of_path(path))
     if any(cluster.of_kind("Ingress")):
         for service in _PUBLIC:
             yield from _of_public_url(cluster, service, _public_url(service))
             yield from _of_routes(cluster, service)
+    if any(_leads_to_console(path) for each in cluster.of_kind("Ingress") for _, path in ingress_paths(each)):
+        yield from _of_public_url(cluster, _CONSOLE, _CONSOLE_URL)
 
 
 def _of_ingress(ingress: Resource) -> Iterator[str]:
@@ -66,6 +70,19 @@ def _is_own_host(cluster: Cluster, host: str | None, path: Mapping[str, Any]) ->
         and "*" not in host
         and host not in common
     )
+
+
+def _is_console(cluster: Cluster, host: str | None, path: Mapping[str, Any]) -> bool:
+    """Whether the path is the console under its own host, where every page asks who is signed in."""
+    return (
+        _leads_to_console(path)
+        and (path.get("path"), path.get("pathType")) == ("/", "Prefix")
+        and host == urlsplit(cluster.settings.get(_CONSOLE_URL, "")).hostname
+    )
+
+
+def _leads_to_console(path: Mapping[str, Any]) -> bool:
+    return bool(path["backend"]["service"]["name"] == _CONSOLE)
 
 
 def _public_url(service: str) -> str:

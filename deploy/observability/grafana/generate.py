@@ -16,10 +16,11 @@ from outside import gateway
 from per_service import service
 from pipeline import pipeline
 from queues import QUEUES
+from screens import console
 
 
 def main(folder: Path) -> None:
-    for made in (pipeline(), backbone(), *map(service, QUEUES), gateway()):
+    for made in (pipeline(), backbone(), *map(service, QUEUES), gateway(), console()):
         name = made["uid"].removeprefix("brand-engine-")
         (folder / f"{name}.json").write_text(json.dumps(made, indent=2) + "\n")
 

@@ -134,6 +134,8 @@ def environment(
         settings["GATEWAY_KEYS_FILE"] = str(gateway_keys)
     if service == "monitor":
         settings |= {"SOCIAL_URL": addresses.url("social"), "PUBLISHER_URL": addresses.url("publisher")}
+    if service == "console":
+        settings |= {f"{name.upper()}_URL": addresses.url(name) for name in PROCESSES}
     if service in {"publisher", "social"}:
         settings["PUBLIC_URL"] = addresses.url(service)
     return inherited | settings

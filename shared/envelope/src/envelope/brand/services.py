@@ -25,6 +25,12 @@ REGISTRY: Final = (
     ServiceEntry("social", 8013, calls=("gateway", "orchestrator"), most_replicas=4),
     ServiceEntry("monitor", 8014, calls=("gateway", "orchestrator", "social", "publisher")),
     ServiceEntry("gateway", 8015, takes_messages=False),
+    ServiceEntry(
+        "console",
+        8016,
+        calls_for_people=("orchestrator", "research", "publisher", "social", "monitor", "gateway"),
+        takes_messages=False,
+    ),
 )
 
 SERVICES: Final = tuple(entry.name for entry in REGISTRY if entry.takes_messages)
