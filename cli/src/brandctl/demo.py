@@ -16,6 +16,7 @@ from brandctl.keyword_progress import BrandForm, CycleKeywords, read_cycle
 from brandctl.local import model, processes
 from brandctl.local.folder import LocalFolder
 from brandctl.local.stack import LocalStack, started
+from brandctl.local.start_link import console_address
 from brandctl.terminal import say
 from client.connections import Address
 from client.services.gateway import Gateway
@@ -74,7 +75,7 @@ def run(options: DemoOptions, console: Console) -> bool:
         try:
             with _started(folder, options, console) as stack:
                 cycle = _pipeline(stack, brand, keywords, options, console)
-                progress.show_links(console, brand.slug, cycle, stack.addresses)
+                progress.show_links(console, brand.slug, cycle, stack.addresses, console_address(stack))
                 written = _by_model(stack, brand, keywords[0], options, console) if options.model else None
                 told = report_of(cycle, time.time() - options.started, written)
                 report = folder.write_json("demo.json", told)
@@ -182,7 +183,9 @@ def _by_model(
     say(console, "The toy writes now, which takes minutes; Ctrl-C ends the demo.", "bold")
     second = replace(brand, slug=f"{brand.slug}-model", name=f"{brand.name}, by a model", writer="model")
     cycle = _pipeline(stack, second, (keyword,), options, console)
-    progress.show_links(console, second.slug, cycle, stack.addresses)
+    progress.show_links(
+        console, second.slug, cycle, stack.addresses, f"{stack.addresses.url('console')}/"
+    )
     return cycle
 
 

@@ -53,10 +53,12 @@ class ProgressView:
                 say(self._console, f"  {keyword.keyword}: {told}")
 
 
-def show_links(console: Console, slug: str, cycle: CycleKeywords, addresses: ServiceAddresses) -> None:
-    """Prints the addresses of site, articles, posts, API and health, one a line."""
+def show_links(
+    console: Console, slug: str, cycle: CycleKeywords, addresses: ServiceAddresses, screens: str
+) -> None:
+    """Prints the addresses of the console (`screens`), site, articles, posts, API and health, one a line."""
     say(console, "")
-    _section(console, "Console", [f"{addresses.url('console')}/"])
+    _section(console, "Console", [screens])
     _section(console, "Site", [f"{addresses.url('publisher')}/sites/{slug}/"])
     _section(
         console, "Articles", [keyword.published_url for keyword in cycle.keywords if keyword.published_url]

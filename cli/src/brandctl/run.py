@@ -14,6 +14,7 @@ from brandctl import signals
 from brandctl.local import backups, ports, processes
 from brandctl.local.folder import LocalFolder
 from brandctl.local.stack import LocalStack, started
+from brandctl.local.start_link import console_address
 from brandctl.settings_file import read_settings
 from brandctl.terminal import say
 
@@ -123,7 +124,7 @@ def _show(stack: LocalStack, options: RunOptions) -> None:
         f"""
 Everything is up. `make stop`, or Ctrl-C here, ends it; `make run` goes on with its data.
 
-  Console    {stack.environments["console"]["CONSOLE_URL"].rstrip("/")}/
+  Console    {console_address(stack)}
   API        {url("orchestrator")}/docs
   Site       {url("publisher")}/
   Posts      {url("social")}/
