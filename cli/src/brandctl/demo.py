@@ -183,9 +183,7 @@ def _by_model(
     say(console, "The toy writes now, which takes minutes; Ctrl-C ends the demo.", "bold")
     second = replace(brand, slug=f"{brand.slug}-model", name=f"{brand.name}, by a model", writer="model")
     cycle = _pipeline(stack, second, (keyword,), options, console)
-    progress.show_links(
-        console, second.slug, cycle, stack.addresses, f"{stack.addresses.url('console')}/"
-    )
+    progress.show_links(console, second.slug, cycle, stack.addresses, f"{stack.addresses.url('console')}/")
     return cycle
 
 
