@@ -10,6 +10,7 @@ import yaml
 
 from brandctl.local.services import PROCESSES
 from chassis.settings import MigrationSettings, is_secret
+from envelope.brand import SERVICES
 from manifests.rendering import HOME
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +27,15 @@ FIXED_IN_COMPOSE = OF_THE_IMAGE | {
     "CORPUS": "where the folder of the setting is mounted",
     "BACKUP_RECORD": "in the folder of BACKUP_RECORD_FOLDER, which is mounted there",
     **dict.fromkeys(
-        ("GATEWAY_URL", "ORCHESTRATOR_URL", "PAGES_URL", "PUBLISHER_URL", "RESEARCH_URL", "SOCIAL_URL"),
+        (
+            "GATEWAY_URL",
+            "MONITOR_URL",
+            "ORCHESTRATOR_URL",
+            "PAGES_URL",
+            "PUBLISHER_URL",
+            "RESEARCH_URL",
+            "SOCIAL_URL",
+        ),
         "another container, by its name",
     ),
 }
@@ -99,7 +108,7 @@ def test_every_variable_of_a_container_is_a_setting_of_its_service() -> None:
         known = settings_of(service).keys() | others
         for name in environment_of(service):
             plain = name.removesuffix("_FILE")
-            shared = {"MAX_ATTEMPTS", "RETRY_BASE_SECONDS"} if service == "gateway" else set()
+            shared = {"MAX_ATTEMPTS", "RETRY_BASE_SECONDS"} if service not in SERVICES else set()
             assert name.startswith("OTEL_") or {name, plain} & (known | shared), f"{name} of {service}"
 
 
