@@ -199,7 +199,7 @@ def test_a_restore_fills_databases_and_broker_before_anything_else_runs(made: Sc
     order = ["run --rm -T databases\n", "pg_restore", "--extract", " up --detach"]
     assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
     restored = (made.bin / "restored").read_text()
-    assert restored.count("a dump for") == 6
+    assert restored.count("a dump for") == len(DEPLOYED)
     assert "the files of the broker" in restored
     assert "RABBITMQ_PASSWORD=of-the-broker\n" in made.settings.read_text()
     assert made.settings.read_text().count(f"GATEWAY_KEYS={KEYS}\n") == 1
@@ -323,7 +323,7 @@ def test_an_upgrade_moves_the_databases_while_nothing_moves_and_keeps_the_broker
     ]
     assert [calls.index(each) for each in order] == sorted(calls.index(each) for each in order)
     assert "pretended_rabbitmq" not in calls
-    assert (scripts.bin / "restored").read_text().count("a dump for") == 6
+    assert (scripts.bin / "restored").read_text().count("a dump for") == len(DEPLOYED)
     assert "\nPOSTGRES_IMAGE=postgres:18\n" in scripts.settings.read_text()
     assert {path.name for path in scripts.backup.iterdir()} == FILES
 

@@ -7,7 +7,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI
-from starlette.routing import Mount
+from starlette.routing import Match, Mount
+from starlette.types import Scope
 
 import console
 from chassis import App, ServiceKey
@@ -18,7 +19,7 @@ from console import problem_codes
 from console.pages.assets import Assets
 from console.pages.brands import BrandNames
 from console.pages.errors import add_error_pages
-from console.pages.guard import PageGuard
+from console.pages.guard import PageGuard, is_of_api
 from console.pages.layout import templates
 from console.pages.navigation import NavigationEntry
 from console.pages.parts import ConsoleParts
@@ -75,7 +76,7 @@ class ConsoleApp(App):
             BrandNames(services),
             sorted(navigation, key=lambda entry: entry.order),
         )
-        app.router.routes.append(Mount("/", pages))
+        app.router.routes.append(_PagesMount("/", pages))
         # The outermost, so that it sees the path as the proxy sends it.
         app.add_middleware(PageGuard, urls=urls)
         self.serve(app)
@@ -89,6 +90,13 @@ class ConsoleApp(App):
             await connection.execute("delete from invitations where expires_at < now()")
             await connection.execute("delete from done_once where begun_at < now() - interval '1 day'")
             await audit_log.forget(connection, timedelta(days=settings.keep_audit_log_days))
+
+
+class _PagesMount(Mount):
+    """Takes all paths but the API's, which refuses what it does not know as every API does."""
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        return (Match.NONE, {}) if is_of_api(scope["path"]) else super().matches(scope)
 
 
 def _screens() -> list[Any]:

@@ -53,11 +53,15 @@ async def add_keywords(page: Page, url: str) -> None:
     await submit(page, "Submit keywords")
     assert "the column 'urgency' is not known" in await page.inner_text("[role=alert]")
     assert await page.input_value("textarea") == "keyword,urgency\ngrind size,high"
-    file = {"name": "list.csv", "mimeType": "text/csv", "buffer": b"keyword,priority\ngrind size,high\n"}
+    file = {
+        "name": "list.csv",
+        "mimeType": "text/csv",
+        "buffer": b"keyword,priority\ngrind size,high\nwater quality for coffee,high\n",
+    }
     await page.set_input_files("input[type=file]", file)  # type: ignore[arg-type]
     await eventually(lambda: page.input_value("textarea"))
     await submit(page, "Submit keywords")
-    assert "1 keyword is submitted." in await seen(page)
+    assert "2 keywords are submitted." in await seen(page)
 
 
 async def look_at_refused(page: Page, url: str, refused: Any) -> None:
@@ -110,7 +114,7 @@ async def test_from_an_empty_system_to_a_post_and_nothing_hostile_runs(
     page, url = signed_in, console.url
     await make_brand(console, page)
     await add_keywords(page, url)
-    found = await keywords_end(console, "grind", 3)
+    found = await keywords_end(console, "grind", 4)
     refused = next(each for each in found if each["state"] == "refused")
     await look_at_refused(page, url, refused)
     await decide_about_post(page, url)

@@ -8,9 +8,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chassis.http.service_key import API_PREFIX
 from console.pages.urls import ConsoleUrls
 
+_OF_API: Final = ("/v1", "/docs", "/openapi.json")
 _CHANGES_NOTHING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 CONTENT_SECURITY_POLICY: Final = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 SECURITY_HEADERS: Final = {
@@ -23,6 +23,11 @@ SECURITY_HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+
+
+def is_of_api(path: str) -> bool:
+    """Returns whether programs ask for the path, with the service key, rather than people with a browser."""
+    return any(path == each or path.startswith(f"{each}/") for each in _OF_API)
 
 
 def is_forged(headers: Headers, urls: ConsoleUrls) -> bool:
@@ -53,7 +58,7 @@ class PageGuard:
         prefix = self._urls.prefix
         if prefix and (scope["path"] == prefix or scope["path"].startswith(f"{prefix}/")):
             scope = {**scope, "path": scope["path"][len(prefix) :] or "/"}
-        if scope["path"].startswith(API_PREFIX):
+        if is_of_api(scope["path"]):
             await self._app(scope, receive, send)
             return
 

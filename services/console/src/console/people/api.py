@@ -125,6 +125,14 @@ def people_routes(connections: Connections, urls: ConsoleUrls) -> APIRouter:
         kind = "start" if request.role is Role.OWNER and not request.reset else "invitations"
         return InvitationLink(url=urls.absolute(f"/{kind}/{token}"), expires_at=end)
 
+    @routes.get("/{person_id}", summary="Read about a person", responses=UNKNOWN)
+    async def get_person(caller: MayAdminister, person_id: UUID) -> PersonView:  # noqa: ARG001
+        async with connections.connection() as connection:
+            person = await store.find_person(connection, person_id)
+        if person is None:
+            raise _unknown()
+        return PersonView.of(person)
+
     @routes.delete(
         "/{person_id}", summary="Remove a person", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
     )
@@ -132,6 +140,10 @@ def people_routes(connections: Connections, urls: ConsoleUrls) -> APIRouter:
         """Ends all sessions at once. Revoke the person's API key at the orchestrator, too."""
         async with connections.connection() as connection:
             if not await store.delete_person(connection, person_id):
-                raise RefusalError(UNKNOWN_PERSON, "there is no such person; list the people first")
+                raise _unknown()
 
     return routes
+
+
+def _unknown() -> RefusalError:
+    return RefusalError(UNKNOWN_PERSON, "there is no such person; list the people first")
