@@ -1,4 +1,4 @@
-"""`/v1/people`: what `brandctl people` asks with the service key."""
+"""`/v1/people`: what operators ask with the service key."""
 
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
