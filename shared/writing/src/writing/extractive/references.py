@@ -154,11 +154,6 @@ _DEPENDENT: Final = re.compile(
     r"perhaps|rather(?! than)|above|below|depending on (?:this|that)|given (?:this|that)|we (?:instead|then|also|now)|you (?:then|also|now|should now))\b",
     re.IGNORECASE,
 )
-# What the heading above asks of: "Is it ready?" "When it is dark, …".
-_ASKED_ABOUT: Final = re.compile(
-    r"^(?:(?:if|when|while|once|because|since|although|unless|until|after|before) )?(it|they)\b",
-    re.IGNORECASE,
-)
 _OF_ITS_HEADING: Final = re.compile(r"^(?:this|these) \w", re.IGNORECASE)
 _BEGINNING: Final = 120
 _ITSELF: Final = frozenset(
@@ -304,15 +299,11 @@ def adds(sentence: str) -> bool:
 def is_dependent(sentence: str, heading: AbstractSet[str] = frozenset()) -> bool:
     """Whether a sentence continues one before it: "It …", "However, …".
 
-    `heading` are the stems of the headings above it: under "The reload command", "This command …" stands alone, and "When it is
-    dark …" under "Is it ready?".
+    `heading` are the stems of the headings above it: under "The reload command", "This command …" stands alone.
     """
     text = sentence.lstrip("\"'“‘(")  # noqa: RUF001 - typographic quotes
     if _DEPENDENT.match(text) is None:
         return text.startswith(("…", "..."))
-    asked = _ASKED_ABOUT.match(text)
-    if asked is not None and asked[1].casefold() in heading:
-        return False
     if not _OF_ITS_HEADING.match(text):
         return True
     return (heading | _ITSELF).isdisjoint(map(stem, words_of(text[:_BEGINNING])[1 : 1 + _SUBJECT_WORDS]))
