@@ -59,7 +59,7 @@ class SentenceEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _Paragraph:
     headings: tuple[str, ...]
     text: str
 
@@ -171,7 +171,7 @@ def _shown(
     )
 
 
-def _around(pieces: Sequence[_Piece], places: Sequence[int], sentence: str) -> tuple[ShownParagraph, ...]:
+def _around(pieces: Sequence[_Paragraph], places: Sequence[int], sentence: str) -> tuple[ShownParagraph, ...]:
     first, last = max(0, places[0] - AROUND), min(len(pieces), places[-1] + AROUND + 1)
     marked = set(places)
     return tuple(
@@ -197,7 +197,7 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _pieces(source: Mapping[str, Any] | None) -> Iterator[_Piece]:
+def _pieces(source: Mapping[str, Any] | None) -> Iterator[_Paragraph]:
     """Yields the paragraphs of a source as the research keeps them, each under its headings."""
     if source is None:
         return
@@ -210,16 +210,16 @@ def _pieces(source: Mapping[str, Any] | None) -> Iterator[_Piece]:
             for line in paragraph.split("\n"):
                 text = line.partition("\t")[2] if "\t" in line else line
                 if text.strip():
-                    yield _Piece(headings, text.replace("\t", " "))
+                    yield _Paragraph(headings, text.replace("\t", " "))
 
 
-def _of_section(section: Mapping[str, Any], above: tuple[str, ...], depth: int) -> Iterator[_Piece]:
+def _of_section(section: Mapping[str, Any], above: tuple[str, ...], depth: int) -> Iterator[_Paragraph]:
     if depth > MAX_DEPTH:
         return
     path = (*above, section["title"])
     for block in section["blocks"]:
         for text in _of_block(block, 0):
-            yield _Piece(path, text)
+            yield _Paragraph(path, text)
     for child in section["children"]:
         yield from _of_section(child, path, depth + 1)
 
