@@ -14,6 +14,7 @@ import pytest
 
 from chassis import Connections
 from chassis.testing.apps import running
+from chassis.testing.waiting import eventually
 from gateway.app import build
 from gateway.egress import EgressClient, FetchLimits
 from gateway.pages import CrawlPolicy, PageReader
@@ -410,5 +411,9 @@ async def test_what_is_kept_stays_within_bounds(one: Replica, database: str, pub
 async def test_pages_that_are_kept_are_counted(one: Replica, public: Site) -> None:
     public.pages["/"] = answer(b"text")
     await read(one, "http://site.example/")
-    figures = (await one.get("/metrics")).text
-    assert 'brand_engine_pages_kept{state="good"}' in figures
+
+    async def count() -> bool:
+        return 'brand_engine_pages_kept{state="good"}' in (await one.get("/metrics")).text
+
+    # Figures are sampled in rounds, and the first one may not have ended.
+    await eventually(count)

@@ -74,7 +74,11 @@ class ShopProcesses:
 class Customer:
     def __init__(self, url: str, service_key: str) -> None:
         headers = {"X-Service-Key": service_key}
-        self._client = httpx.AsyncClient(base_url=url, headers=headers, timeout=30, trust_env=False)
+        # Idle connections are closed here first, before the service can close one under a request.
+        limits = httpx.Limits(keepalive_expiry=2)
+        self._client = httpx.AsyncClient(
+            base_url=url, headers=headers, timeout=30, limits=limits, trust_env=False
+        )
 
     async def __aenter__(self) -> Self:
         return self

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from client.services.social import AsyncSocial
 
 _MOST_CONNECTIONS: Final = 100
+_KEEPALIVE_SECONDS: Final = 2.0
+"""Idle connections close after this, before a service (5 seconds) can close one under a request."""
 _AWAY: Final = frozenset({502, 503, 504})
 
 
@@ -40,7 +42,11 @@ class ServiceConnections:
     def __init__(self, urls: Mapping[str, str], *, seconds: float) -> None:
         self._urls = urls
         self._seconds = seconds
-        limits = httpx.Limits(max_connections=_MOST_CONNECTIONS, max_keepalive_connections=20)
+        limits = httpx.Limits(
+            max_connections=_MOST_CONNECTIONS,
+            max_keepalive_connections=20,
+            keepalive_expiry=_KEEPALIVE_SECONDS,
+        )
         # Connections belong to the loop that opens them, so the transport is made here, inside it.
         self._transport = httpx.AsyncHTTPTransport(limits=limits)
         self._away: dict[str, datetime] = {}

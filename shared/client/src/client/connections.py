@@ -255,6 +255,8 @@ class AsyncService(_Caller):
 
         if self._http is None:
             options = {**self._options(self._find()), "timeout": self._timeout}
+            # Idle connections are closed here first, before a service (5 seconds) can close one under a request.
+            options["limits"] = httpx.Limits(keepalive_expiry=2)
             if self._transport is not None:
                 options |= {"transport": self._transport, "trust_env": False}
             try:
