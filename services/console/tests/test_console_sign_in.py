@@ -7,7 +7,7 @@ import httpx
 import pytest
 from playwright.async_api import Page
 
-from console.pages.urls import safe_next
+from console.urls import safe_next
 
 PASSWORD = "correct horse battery staple"
 

@@ -23,7 +23,6 @@ from console.pages.guard import PageGuard, is_of_api
 from console.pages.layout import templates
 from console.pages.navigation import NavigationEntry
 from console.pages.parts import ConsoleParts
-from console.pages.urls import ConsoleUrls
 from console.people.api import INVITATIONS, people_routes
 from console.sealing import PasswordKeys
 from console.service_clients import ServiceConnections
@@ -31,6 +30,7 @@ from console.sessions import store as sessions
 from console.settings import Settings
 from console.sign_in import slowing
 from console.texts import TextCatalogue
+from console.urls import ConsoleUrls
 
 
 class ConsoleApp(App):

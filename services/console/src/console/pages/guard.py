@@ -8,7 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from console.pages.urls import ConsoleUrls
+from console.urls import ConsoleUrls
 
 _OF_API: Final = ("/v1", "/docs", "/openapi.json")
 _CHANGES_NOTHING: Final = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -9,11 +9,11 @@ from starlette.requests import Request
 from chassis import Connections
 from console.pages.assets import Assets
 from console.pages.navigation import NavigationEntry
-from console.pages.urls import ConsoleUrls
 from console.sealing import PasswordKeys
 from console.service_clients import ServiceConnections
 from console.settings import Settings
 from console.texts import TextCatalogue
+from console.urls import ConsoleUrls
 
 if TYPE_CHECKING:
     from console.pages.brands import BrandNames

@@ -12,11 +12,11 @@ from chassis import Connections
 from chassis.api_keys import ApiKey
 from chassis.http.api import UNKNOWN, MayAdminister, View, router
 from chassis.http.problem_codes import RefusalError
-from console.pages.urls import ConsoleUrls
 from console.people import store
 from console.people.domain import Person, Role, clean_name
 from console.problem_codes import PERSON_EXISTS, UNKNOWN_PERSON
 from console.sealing import new_token, seal, token_hash, token_key
+from console.urls import ConsoleUrls
 
 INVITATIONS: Final = "/v1/people/invitations"
 LINK_GOOD_FOR: Final = timedelta(hours=1)

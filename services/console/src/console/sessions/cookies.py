@@ -3,7 +3,7 @@
 from starlette.requests import Request
 from starlette.responses import Response
 
-from console.pages.urls import ConsoleUrls
+from console.urls import ConsoleUrls
 
 
 def name(urls: ConsoleUrls) -> str:

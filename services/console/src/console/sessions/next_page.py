@@ -4,7 +4,7 @@ from urllib.parse import urlencode
 
 from starlette.requests import Request
 
-from console.pages.urls import HOME, safe_next
+from console.urls import HOME, safe_next
 
 
 def sign_in_path(request: Request, page: str = "/sign-in") -> str:

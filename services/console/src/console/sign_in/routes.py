@@ -10,7 +10,6 @@ from starlette.responses import Response
 from console.pages import FormData, Viewer, page, redirect
 from console.pages.layout import texts_of
 from console.pages.parts import ConsoleParts, parts_of
-from console.pages.urls import HOME, safe_next
 from console.pages.viewer import find_viewer
 from console.people import store as people
 from console.people.domain import Person
@@ -18,8 +17,9 @@ from console.people.store import PasswordLock
 from console.sealing import PasswordCost, SealedError, token_hash, unseal
 from console.sessions import cookies
 from console.sessions import store as sessions
-from console.sessions.beginning import begin_session, network, signed_in
 from console.sign_in import slowing
+from console.sign_in.beginning import begin_session, network, signed_in
+from console.urls import HOME, safe_next
 
 router = APIRouter(include_in_schema=False)
 _NO_SALT: Final = b"no such account!"

@@ -15,7 +15,7 @@ from console.people import store
 from console.people.domain import LONGEST_PASSWORD, SHORTEST_PASSWORD, clean_name
 from console.people.store import Invitation, NameTakenError, PasswordLock
 from console.sealing import new_key, seal, token_hash, token_key, unseal
-from console.sessions.beginning import begin_session, signed_in
+from console.sign_in.beginning import begin_session, signed_in
 from console.sign_in.routes import PURPOSE
 
 router = APIRouter(include_in_schema=False)
