@@ -3,11 +3,12 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final, Self
+from typing import Any, Final, Self
 from urllib.parse import urlencode
 
 AGES: Final = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 """What a list can be limited to, by the word in the address."""
+PAGE_SIZE: Final = 50
 _MAX_TEXT: Final = 200
 
 
@@ -39,6 +40,16 @@ class ListFilter:
     def since(self, now: datetime) -> datetime | None:
         """The earliest time of its entries; None: any."""
         return now - AGES[self.age] if self.age else None
+
+    def arguments(self, now: datetime) -> dict[str, Any]:
+        """The arguments of a service's list."""
+        return {
+            "q": self.text or None,
+            "state": self.state or None,
+            "since": self.since(now),
+            "after": self.after or None,
+            "limit": PAGE_SIZE,
+        }
 
     def query(self, *, after: object = None, state: str | None = None) -> str:
         """The query of a link to the next page, or to another state from its first page."""

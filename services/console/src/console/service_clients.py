@@ -105,6 +105,11 @@ class PersonClients:
         return cast("AsyncGateway", self._client("gateway"))
 
 
+def sentence_of(error: RefusedError) -> str:
+    """What the service says, for a person: without the status for programs."""
+    return str(error.problem.get("detail") or error)
+
+
 def is_away(error: Exception) -> bool:
     """Returns whether a call failed because its service is away, rather than because of the request."""
     return isinstance(error, UnreachableError) or (isinstance(error, RefusedError) and error.status in _AWAY)

@@ -10,14 +10,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
-from client import RefusedError
 from console.articles import views
 from console.list_filters import ListFilter, safe_link
-from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page, redirect
-from console.service_clients import is_away
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
 
 NAVIGATION: Final = (NavigationEntry("articles", "/b/{brand}/articles", 40),)
-PAGE_SIZE: Final = 50
 router = APIRouter(include_in_schema=False)
 
 
@@ -26,14 +23,7 @@ async def list_articles(request: Request, brand: str, viewer: Viewer) -> Respons
     """Articles that match the filters in the address, the latest first."""
     wanted = ListFilter.of(request.query_params, views.STATES)
     parts = await viewer.gather(
-        found=viewer.orchestrator.search_for_articles(
-            brand=brand,
-            q=wanted.text or None,
-            state=wanted.state or None,  # type: ignore[arg-type]  # one of STATES
-            since=wanted.since(datetime.now(UTC)),
-            after=wanted.after or None,
-            limit=PAGE_SIZE,
-        )
+        found=viewer.orchestrator.search_for_articles(brand=brand, **wanted.arguments(datetime.now(UTC)))
     )
     return page(
         request,
@@ -115,10 +105,7 @@ async def take_down(
         )
         return redirect(request, f"/b/{brand}/articles/{content_id}")
 
-    try:
-        return await once(request, viewer, form, take)
-    except RefusedError as error:
-        if is_away(error):
-            raise
-        refusal = str(error.problem.get("detail") or error)
-        return await _show(request, brand, content_id, viewer, refusal=refusal, status=error.status)
+    async def refused(refusal: str, status: int) -> Response:
+        return await _show(request, brand, content_id, viewer, refusal=refusal, status=status)
+
+    return await once_or_refused(request, viewer, form, take, refused)

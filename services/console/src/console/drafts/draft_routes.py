@@ -16,6 +16,7 @@ from console.drafts.context import sentence_evidence
 from console.drafts.editing import FIELDS, Conflict, diff_lines, field_text, find_conflict, without_block
 from console.drafts.views import DECIDABLE, block_groups, count_verdicts, is_id, neighbours, time_in_zone
 from console.pages import Away, Form, FormData, PageViewer, Viewer, once, page, redirect
+from console.service_clients import sentence_of
 
 MAX_VERSION: Final = 2**31 - 1
 _QUEUE: Final = 100
@@ -285,15 +286,16 @@ def _told(
             return await act()
         except RefusedError as error:
             return await _show(
-                request, brand, content_id, viewer, refusal=_sentence(error), typed=typed, status=error.status
+                request,
+                brand,
+                content_id,
+                viewer,
+                refusal=sentence_of(error),
+                typed=typed,
+                status=error.status,
             )
 
     return told
-
-
-def _sentence(error: RefusedError) -> str:
-    """What the service says, for a person."""
-    return str(error.problem.get("detail") or error)
 
 
 def _check_id(viewer: PageViewer, content_id: str) -> None:
@@ -356,7 +358,7 @@ async def _not_saved(
         brand,
         content_id,
         viewer,
-        refusal=None if conflict else _sentence(error),
+        refusal=None if conflict else sentence_of(error),
         conflict=conflict,
         conflict_base=base,
         written=conflict.merged if conflict else written,

@@ -13,14 +13,12 @@ from chassis.http.callers import Scope
 from client import RefusedError
 from console.keywords import views
 from console.list_filters import ListFilter, safe_link
-from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page, redirect
-from console.service_clients import is_away
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, once_or_refused, page, redirect
 
 if TYPE_CHECKING:
     from client.services.orchestrator import answers
 
 NAVIGATION: Final = (NavigationEntry("keywords", "/b/{brand}/keywords", 20),)
-PAGE_SIZE: Final = 50
 _MOST_LETTERS: Final = 20
 _GONE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 _MAY_CANCEL: Final = frozenset({"waiting", "running", "stuck"})
@@ -32,14 +30,7 @@ async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Respons
     """Keywords that match the filters in the address, with the progress of what is under way."""
     wanted = ListFilter.of(request.query_params, views.STATES)
     parts = await viewer.gather(
-        found=viewer.orchestrator.search_for_keywords(
-            brand=brand,
-            q=wanted.text or None,
-            state=wanted.state or None,  # type: ignore[arg-type]  # one of STATES
-            since=wanted.since(datetime.now(UTC)),
-            after=wanted.after or None,
-            limit=PAGE_SIZE,
-        ),
+        found=viewer.orchestrator.search_for_keywords(brand=brand, **wanted.arguments(datetime.now(UTC))),
         cycles=viewer.orchestrator.list_cycles(brand=brand, state="running", limit=5),
     )
     found = parts["found"]
@@ -113,12 +104,10 @@ async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: Fo
         )
         return redirect(request, f"/b/{brand}/keywords?handed_in={accepted['total']}")
 
-    try:
-        return await once(request, viewer, form, submit)
-    except RefusedError as error:
-        if is_away(error):
-            raise
-        return _form(request, brand, viewer, refusal=plain(error), status=error.status, **typed)
+    async def refused(refusal: str, status: int) -> Response:
+        return _form(request, brand, viewer, refusal=refusal, status=status, **typed)
+
+    return await once_or_refused(request, viewer, form, submit, refused)
 
 
 @router.get("/b/{brand}/keywords/{keyword_id}")
@@ -255,8 +244,3 @@ async def _known(call: Any) -> Any:
         if error.status in _GONE:
             return None
         raise
-
-
-def plain(error: RefusedError) -> str:
-    """The service's own sentence, without the status for programs."""
-    return str(error.problem.get("detail") or error)

@@ -3,8 +3,19 @@
 from console.pages.forms import Form, FormData
 from console.pages.layout import page, redirect
 from console.pages.navigation import NavigationEntry
-from console.pages.once import once
+from console.pages.once import once, once_or_refused
 from console.pages.viewer import PageViewer, Viewer
 from console.service_clients import Away
 
-__all__ = ["Away", "Form", "FormData", "NavigationEntry", "PageViewer", "Viewer", "once", "page", "redirect"]
+__all__ = [
+    "Away",
+    "Form",
+    "FormData",
+    "NavigationEntry",
+    "PageViewer",
+    "Viewer",
+    "once",
+    "once_or_refused",
+    "page",
+    "redirect",
+]

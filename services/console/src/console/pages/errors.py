@@ -13,7 +13,7 @@ from client import ClientError, RefusedError
 from console.pages.layout import page, redirect, texts_of
 from console.pages.parts import parts_of
 from console.pages.viewer import PageViewer, PasswordNeededError, SignInNeededError
-from console.service_clients import is_away
+from console.service_clients import is_away, sentence_of
 from console.sessions import cookies
 from console.sessions.next_page import sign_in_path
 
@@ -65,7 +65,7 @@ async def _service_error(request: Request, error: Exception) -> Response:
         response = redirect(request, "/sign-in")
         cookies.clear(response, parts_of(request).urls)
         return response
-    return _error(request, error.status, str(error.problem.get("detail") or error))
+    return _error(request, error.status, sentence_of(error))
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -10,10 +10,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from client import RefusedError
 from console.pages.forms import Form
 from console.pages.parts import parts_of
 from console.pages.viewer import PageViewer
 from console.sealing import seal, unseal
+from console.service_clients import is_away, sentence_of
 
 _LONGEST_ID: Final = 64
 _PAUSE_SECONDS: Final = 0.1
@@ -57,6 +59,22 @@ async def once(
             seal(_stored(response), viewer.own_key, _PURPOSE),
         )
     return response
+
+
+async def once_or_refused(
+    request: Request,
+    viewer: PageViewer,
+    form: Form,
+    act: Callable[[], Awaitable[Response]],
+    show: Callable[[str, int], Awaitable[Response]],
+) -> Response:
+    """Acts as `once` does. What a service refuses is shown by `show`, which gets its sentence and its status."""
+    try:
+        return await once(request, viewer, form, act)
+    except RefusedError as error:
+        if is_away(error):
+            raise
+        return await show(sentence_of(error), error.status)
 
 
 async def _answer_of_first(request: Request, viewer: PageViewer, form_id: str) -> Response:

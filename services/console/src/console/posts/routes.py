@@ -1,12 +1,13 @@
 """Routes of the pages about posts."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Depends
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,14 +15,13 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from client import RefusedError
 from console.list_filters import ListFilter, safe_link
-from console.pages import Form, FormData, NavigationEntry, PageViewer, Viewer, once, page, redirect
+from console.pages import Form, FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
 from console.posts import views
-from console.service_clients import is_away
 
 NAVIGATION: Final = (NavigationEntry("posts", "/b/{brand}/posts", 50),)
-PAGE_SIZE: Final = 50
 MAX_COUNTED: Final = 10_000
 router = APIRouter(include_in_schema=False)
+buttons = APIRouter(prefix="/b/{brand}/posts/{post_id}")
 
 
 @router.get("/b/{brand}/posts")
@@ -29,16 +29,7 @@ async def list_posts(request: Request, brand: str, viewer: Viewer) -> Response:
     """Posts that match the filters in the address, the newest first."""
     wanted = ListFilter.of(request.query_params, views.STATES)
     now = datetime.now(UTC)
-    parts = await viewer.gather(
-        found=viewer.social.list_brand_posts(
-            brand,
-            q=wanted.text or None,
-            state=wanted.state or None,  # type: ignore[arg-type]  # one of STATES
-            since=wanted.since(now),
-            after=wanted.after or None,
-            limit=PAGE_SIZE,
-        )
-    )
+    parts = await viewer.gather(found=viewer.social.list_brand_posts(brand, **wanted.arguments(now)))
     found = parts["found"]
     return page(
         request,
@@ -119,27 +110,44 @@ async def _receipt(viewer: PageViewer, post_id: str) -> Any:
         raise
 
 
-async def _act(
-    request: Request,
-    brand: str,
-    post_id: str,
-    viewer: PageViewer,
-    form: Form,
-    decide: Callable[[], Awaitable[object]],
-) -> Response:
-    """Carries out a decision once, and shows the post; a refused one with what is wrong and all that was typed."""
+@dataclass(frozen=True)
+class _Press:
+    """A button that was pressed on the page of a post."""
 
-    async def act() -> Response:
-        await decide()
-        return redirect(request, f"/b/{brand}/posts/{post_id}")
+    request: Request
+    brand: str
+    post_id: str
+    viewer: Viewer
+    form: FormData
 
-    try:
-        return await once(request, viewer, form, act)
-    except RefusedError as error:
-        if is_away(error):
-            raise
-        refusal = str(error.problem.get("detail") or error)
-        return await _show(request, brand, post_id, viewer, refusal=refusal, status=error.status, form=form)
+    @property
+    def version(self) -> int:
+        """The version that the form showed; 0, which the service refuses, for anything else."""
+        told = self.form.text("version")
+        return int(told) if told.isdecimal() and len(told) < 10 else 0  # noqa: PLR2004
+
+    async def act(self, decide: Callable[..., Awaitable[object]], **told: Any) -> Response:
+        """Calls the service once, and shows the post; a refused one with what is wrong and all that was typed."""
+
+        async def act() -> Response:
+            await decide(self.post_id, **told, idempotency_key=self.form.once or None)
+            return redirect(self.request, f"/b/{self.brand}/posts/{self.post_id}")
+
+        return await once_or_refused(self.request, self.viewer, self.form, act, self.refused)
+
+    async def refused(self, refusal: str, status: int = HTTPStatus.BAD_REQUEST) -> Response:
+        return await _show(
+            self.request,
+            self.brand,
+            self.post_id,
+            self.viewer,
+            refusal=refusal,
+            status=status,
+            form=self.form,
+        )
+
+
+Press = Annotated[_Press, Depends()]
 
 
 @router.post("/b/{brand}/posts/{post_id}/length")
@@ -161,26 +169,16 @@ async def show_after_refusal(
     return redirect(request, f"/b/{brand}/posts/{post_id}")
 
 
-@router.post("/b/{brand}/posts/{post_id}/edit")
-async def edit_post(request: Request, brand: str, post_id: str, viewer: Viewer, form: FormData) -> Response:
+@buttons.post("/edit")
+async def edit_post(press: Press) -> Response:
     """Stores a new text as the next version."""
-    return await _act(
-        request,
-        brand,
-        post_id,
-        viewer,
-        form,
-        lambda: viewer.social.edit_post(
-            post_id, version=_version(form), text=form.raw("text"), idempotency_key=form.once or None
-        ),
-    )
+    return await press.act(press.viewer.social.edit_post, version=press.version, text=press.form.raw("text"))
 
 
-@router.post("/b/{brand}/posts/{post_id}/approve")
-async def approve_post(
-    request: Request, brand: str, post_id: str, viewer: Viewer, form: FormData
-) -> Response:
+@buttons.post("/approve")
+async def approve_post(press: Press) -> Response:
     """Approves the version that was shown: for the next free slot, for now, or for a time in the reader's zone."""
+    form, viewer = press.form, press.viewer
     when: dict[str, Any] = {}
     if form.text("when") == "now":
         when["now"] = True
@@ -189,98 +187,42 @@ async def approve_post(
             local = datetime.fromisoformat(form.text("at"))
             when["publish_at"] = local.replace(tzinfo=ZoneInfo(viewer.person.zone)).astimezone(UTC)
         except (ValueError, OverflowError):
-            refusal = viewer.t("posts.bad_time")
-            return await _show(
-                request, brand, post_id, viewer, refusal=refusal, status=HTTPStatus.BAD_REQUEST, form=form
-            )
-    return await _act(
-        request,
-        brand,
-        post_id,
-        viewer,
-        form,
-        lambda: viewer.social.approve_post(
-            post_id, version=_version(form), idempotency_key=form.once or None, **when
-        ),
-    )
+            return await press.refused(viewer.t("posts.bad_time"))
+    return await press.act(viewer.social.approve_post, version=press.version, **when)
 
 
-@router.post("/b/{brand}/posts/{post_id}/unschedule")
-async def unschedule_post(
-    request: Request, brand: str, post_id: str, viewer: Viewer, form: FormData
-) -> Response:
+@buttons.post("/unschedule")
+async def unschedule_post(press: Press) -> Response:
     """Cancels the time of a post."""
-    return await _act(
-        request,
-        brand,
-        post_id,
-        viewer,
-        form,
-        lambda: viewer.social.unschedule_post(post_id, idempotency_key=form.once or None),
-    )
+    return await press.act(press.viewer.social.unschedule_post)
 
 
-@router.post("/b/{brand}/posts/{post_id}/reject")
-async def reject_post(request: Request, brand: str, post_id: str, viewer: Viewer, form: FormData) -> Response:
+@buttons.post("/reject")
+async def reject_post(press: Press) -> Response:
     """Skips the channel for the article."""
-    return await _act(
-        request,
-        brand,
-        post_id,
-        viewer,
-        form,
-        lambda: viewer.social.reject_post(
-            post_id, version=_version(form), reason=form.text("reason"), idempotency_key=form.once or None
-        ),
-    )
+    reason = press.form.text("reason")
+    return await press.act(press.viewer.social.reject_post, version=press.version, reason=reason)
 
 
-@router.post("/b/{brand}/posts/{post_id}/retry")
-async def retry_post(request: Request, brand: str, post_id: str, viewer: Viewer, form: FormData) -> Response:
+@buttons.post("/retry")
+async def retry_post(press: Press) -> Response:
     """Sends a failed post again."""
-    return await _act(
-        request,
-        brand,
-        post_id,
-        viewer,
-        form,
-        lambda: viewer.social.retry_post(post_id, idempotency_key=form.once or None),
-    )
+    return await press.act(press.viewer.social.retry_post)
 
 
-@router.post("/b/{brand}/posts/{post_id}/confirm")
-async def confirm_post(
-    request: Request, brand: str, post_id: str, viewer: Viewer, form: FormData
-) -> Response:
+@buttons.post("/confirm")
+async def confirm_post(press: Press) -> Response:
     """Says that a post in doubt is out."""
-    told = {name: value for name in ("url", "id") if (value := form.text(name))}
-    return await _act(
-        request,
-        brand,
-        post_id,
-        viewer,
-        form,
-        lambda: viewer.social.confirm_receipt(post_id, remote=told, idempotency_key=form.once or None),
-    )
+    remote = {name: value for name in ("url", "id") if (value := press.form.text(name))}
+    return await press.act(press.viewer.social.confirm_receipt, remote=remote)
 
 
-@router.post("/b/{brand}/posts/{post_id}/repeat")
-async def repeat_post(request: Request, brand: str, post_id: str, viewer: Viewer, form: FormData) -> Response:
+@buttons.post("/repeat")
+async def repeat_post(press: Press) -> Response:
     """Has a post in doubt sent again, after a person has looked."""
-    if "looked" not in form:
-        refusal = viewer.t("posts.look_first")
-        return await _show(request, brand, post_id, viewer, refusal=refusal, status=HTTPStatus.BAD_REQUEST)
-    return await _act(
-        request,
-        brand,
-        post_id,
-        viewer,
-        form,
-        lambda: viewer.social.repeat_receipt(post_id, idempotency_key=form.once or None),
-    )
+    if "looked" not in press.form:
+        return await press.refused(press.viewer.t("posts.look_first"))
+    return await press.act(press.viewer.social.repeat_receipt)
 
 
-def _version(form: Form) -> int:
-    """The version that the form showed; 0, which the service refuses, for anything else."""
-    told = form.text("version")
-    return int(told) if told.isdecimal() and len(told) < 10 else 0  # noqa: PLR2004
+router.include_router(buttons)

@@ -9,9 +9,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from client import RefusedError
-from console.pages import Form, FormData, PageViewer, Viewer, once, page, redirect
-from console.service_clients import is_away
+from console.pages import Form, FormData, PageViewer, Viewer, once_or_refused, page, redirect
 
 _MAX_SLUG: Final = 63
 FIRST: Final = 1
@@ -68,16 +66,13 @@ async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
         )
         return redirect(request, f"/b/{slug}/keywords/{accepted['cycle_id']}.{FIRST}")
 
-    try:
-        return await once(request, viewer, form, make)
-    except RefusedError as error:
-        if is_away(error):
-            raise
-        exists = error.status == HTTPStatus.PRECONDITION_FAILED
-        refusal = (
-            viewer.t("start_here.exists", slug=slug) if exists else str(error.problem.get("detail") or error)
+    async def refused(refusal: str, status: int) -> Response:
+        exists = status == HTTPStatus.PRECONDITION_FAILED
+        return _again(
+            request, viewer, form, viewer.t("start_here.exists", slug=slug) if exists else refusal, status
         )
-        return _again(request, viewer, form, refusal, error.status)
+
+    return await once_or_refused(request, viewer, form, make, refused)
 
 
 def _again(request: Request, viewer: PageViewer, form: Form, refusal: str, status: int) -> Response:
