@@ -1,0 +1,55 @@
+"""The catalogue of texts: the languages agree, no text is missing, and none is for nothing."""
+
+import re
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from console.texts import LANGUAGES, TextCatalogue
+
+KEYS = TextCatalogue().keys(LANGUAGES[0])
+QUOTED = re.compile(r"""(["'])((?:(?!\1)[\w.])*\.[\w.]*)(?:\1|\{)""")
+"""A string with a point, or the beginning of one up to its first field."""
+ASKED_FOR = re.compile(r"""\b(?:t|texts|error)\(\s*["']([\w.]+)["']\s*[,)]""")
+
+
+def sources() -> Iterator[str]:
+    root = Path(str(files("console")))
+    for path in sorted([*root.rglob("*.py"), *root.rglob("*.j2")]):
+        yield path.read_text(encoding="utf-8")
+
+
+def quoted_strings() -> set[str]:
+    return {found[1] for text in sources() for found in QUOTED.findall(text)} - {"."}
+
+
+def is_used(key: str, quoted: set[str]) -> bool:
+    """Returns whether a template or module names a text.
+
+    It is quoted whole, `"drafts.approve"`. Or its key is made at runtime: then its beginning is quoted up to the last
+    point, `"drafts.states." ~ state`, or what follows the screen, `screen ~ ".nav"`.
+    """
+    rest = key.partition(".")[2]
+    return any(
+        each == key
+        or (each.endswith(".") and key.startswith(each))
+        or (each.startswith(".") and f".{rest}".startswith(each))
+        for each in quoted
+    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES[1:])
+def test_all_languages_have_the_same_texts(language: str) -> None:
+    assert TextCatalogue().keys(language) ^ KEYS == set()
+
+
+def test_every_text_is_used() -> None:
+    quoted = quoted_strings()
+    assert sorted(key for key in KEYS if not is_used(key, quoted)) == []
+
+
+def test_every_text_that_is_asked_for_exists() -> None:
+    asked = {key for text in sources() for key in ASKED_FOR.findall(text)}
+    assert sorted(asked - KEYS) == []
