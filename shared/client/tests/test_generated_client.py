@@ -1,5 +1,6 @@
 """A client made from the document of a small API, and its calls to that API."""
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -21,6 +22,7 @@ from client import (
     StrangeAnswerError,
     UnchangedError,
     UnreachableError,
+    connections,
     etag_of,
     items_of,
     read_if_known,
@@ -45,6 +47,14 @@ class PotList(BaseModel):
 def kitchen() -> FastAPI:  # noqa: C901  (a small API)
     app = FastAPI(title="Kitchen", generate_unique_id_function=lambda route: route.name)
     app.state.seen = []
+    app.state.ports = []
+
+    @app.middleware("http")
+    async def note_connection(request: Request, answer: Any) -> Response:
+        assert request.client is not None
+        app.state.ports.append(request.client.port)
+        noted: Response = await answer(request)
+        return noted
 
     @app.get("/v1/pots")
     async def list_pots(after: int = 0, limit: int = 2, from_: str | None = None) -> PotList:
@@ -134,6 +144,27 @@ async def test_every_kind_of_answer_arrives(made: Any, app: FastAPI, url: str) -
         assert soup == {"name": "leek", "lid": "text/plain; charset=utf-8"}
         async with kitchen.export_crates() as parts:
             assert [part async for part in parts] == [b"a", b"b"]
+
+
+@pytest.mark.parametrize(("seconds", "connections_opened"), [(connections.KEEPALIVE_SECONDS, 1), (0, 2)])
+async def test_an_idle_connection_is_used_until_it_is_too_old(
+    made: Any,
+    app: FastAPI,
+    url: str,
+    monkeypatch: pytest.MonkeyPatch,
+    seconds: float,
+    connections_opened: int,
+) -> None:
+    monkeypatch.setattr(connections, "KEEPALIVE_SECONDS", seconds)
+    async with made.AsyncKitchen(Address(url, "key")) as kitchen:
+        await kitchen.read_recipe()
+        await kitchen.read_recipe()
+    assert len(set(app.state.ports)) == connections_opened
+    app.state.ports.clear()
+    with made.Kitchen(Address(url, "key")) as kitchen:
+        await asyncio.to_thread(kitchen.read_recipe)
+        await asyncio.to_thread(kitchen.read_recipe)
+    assert len(set(app.state.ports)) == connections_opened
 
 
 async def _parts() -> AsyncIterator[bytes]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import httpx
 
 from client import Address, RefusedError, UnreachableError
+from client.connections import KEEPALIVE_SECONDS
 
 if TYPE_CHECKING:
     from client.services.gateway import AsyncGateway
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from client.services.social import AsyncSocial
 
 _MOST_CONNECTIONS: Final = 100
-_KEEPALIVE_SECONDS: Final = 2.0
-"""Idle connections close after this, before a service (5 seconds) can close one under a request."""
 _AWAY: Final = frozenset({502, 503, 504})
 
 
@@ -45,7 +44,7 @@ class ServiceConnections:
         limits = httpx.Limits(
             max_connections=_MOST_CONNECTIONS,
             max_keepalive_connections=20,
-            keepalive_expiry=_KEEPALIVE_SECONDS,
+            keepalive_expiry=KEEPALIVE_SECONDS,
         )
         # Connections belong to the loop that opens them, so the transport is made here, inside it.
         self._transport = httpx.AsyncHTTPTransport(limits=limits)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import httpx
 
 _TIMEOUT_SECONDS: Final = 30
+KEEPALIVE_SECONDS: Final = 2
+"""Idle connections close after this, before a service (5 seconds) can close one under a request."""
 _UNCHANGED: Final = 304
 _NO_CONTENT: Final = 204
 
@@ -111,12 +113,19 @@ class _Caller:
 
     def _options(self, address: Address) -> dict[str, Any]:
         """Returns the arguments of httpx's clients."""
+        import httpx  # noqa: PLC0415  (takes longer to load than all else of a command)
+
         url, key = address
         self._url = url.rstrip("/")
         # A company's proxy cannot reach this machine's own addresses.
         local = urlsplit(self._url).hostname in {"127.0.0.1", "::1", "localhost"}
         name, value = ("Authorization", f"Bearer {key}") if key.startswith("be_") else ("X-Service-Key", key)
-        return {"headers": {name: value}, "timeout": _TIMEOUT_SECONDS, "trust_env": not local}
+        return {
+            "headers": {name: value},
+            "timeout": _TIMEOUT_SECONDS,
+            "trust_env": not local,
+            "limits": httpx.Limits(keepalive_expiry=KEEPALIVE_SECONDS),
+        }
 
     def _malformed(self, error: Exception) -> AddressError:
         return AddressError(f"the address of the {self.service} service or its key is malformed: {error}")
@@ -177,7 +186,7 @@ class Service(_Caller):
 
     def connect(self) -> "httpx.Client":
         """Connects now; a service does so at its first call."""
-        import httpx  # noqa: PLC0415  (takes longer to load than all else of a command)
+        import httpx  # noqa: PLC0415
 
         if self._http is None:
             address = self._find()
@@ -255,8 +264,6 @@ class AsyncService(_Caller):
 
         if self._http is None:
             options = {**self._options(self._find()), "timeout": self._timeout}
-            # Idle connections are closed here first, before a service (5 seconds) can close one under a request.
-            options["limits"] = httpx.Limits(keepalive_expiry=2)
             if self._transport is not None:
                 options |= {"transport": self._transport, "trust_env": False}
             try:
