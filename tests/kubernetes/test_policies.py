@@ -350,6 +350,10 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("every path of the API", spec("Ingress", "sites", own_host("blog.example.com", "orchestrator"))),
         ("another name", spec("Ingress", "sites", lambda it: it["rules"][0].update(host="a.example.com"))),
         ("no certificate", spec("Ingress", "sites", lambda it: it.pop("tls"))),
+        ("the console at any host", spec("Ingress", "console", lambda it: it["rules"][0].pop("host"))),
+        ("the console at another host", spec("Ingress", "sites", own_host("blog.example.com", "console"))),
+        ("the console has moved", setting("CONSOLE_URL", "https://people.example.com")),
+        ("the console without a certificate", spec("Ingress", "console", lambda it: it.pop("tls"))),
     ],
     "references": [
         ("no such port", ingress_path(lambda it: it["backend"]["service"]["port"].update(name="https"))),

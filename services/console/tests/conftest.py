@@ -32,7 +32,7 @@ class RunningConsole:
     async def invite(
         self, name: str, role: str = "owner", brands: list[str] | None = None, **more: Any
     ) -> str:
-        """Makes an API key as `brandctl` does, and returns the link."""
+        """Makes an API key with the service key, as for a first person, and returns the link."""
         scopes = {
             "viewer": ["read"],
             "author": ["read", "submit"],
