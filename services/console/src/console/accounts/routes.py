@@ -1,0 +1,190 @@
+"""Routes of the page about a brand's channels and targets, and of the settings of a target.
+
+The gateway, which keeps accounts, takes no keys of people. So the page shows what the others know of an account, with the
+command that connects, tests or removes it.
+"""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from console.accounts import views
+from console.pages import (
+    Form,
+    FormData,
+    NavigationEntry,
+    PageViewer,
+    Viewer,
+    once,
+    once_or_refused,
+    page,
+    redirect,
+)
+from integrations.sites import SITES
+
+NAVIGATION: Final = (NavigationEntry("accounts", "/b/{brand}/accounts", 70),)
+DONE: Final = ("target_set", "target_reset")
+"""What a page says was done, by the word in its address."""
+_SHOWN: Final = 10
+_PAGE: Final = 200
+_MOST_PAGES: Final = 5
+_LONGEST_NAME: Final = 40
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/b/{brand}/accounts")
+async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Response:
+    """The brand's channels and targets, each with how it went last, and how its account is connected."""
+    parts = await viewer.gather(
+        about=viewer.orchestrator.get_brand(brand),
+        targets=viewer.publisher.list_targets(brand),
+    )
+    about, targets = parts["about"], parts["targets"]
+    channels: list[str] = about["channels"] if about else []
+    posts = await viewer.gather(
+        **{
+            f"{state}-{channel}": viewer.social.list_brand_posts(
+                brand, state=state, channel=channel, limit=_SHOWN
+            )
+            for channel in channels
+            for state in ("posted", "failed")
+        }
+    )
+    away = next((each for each in posts.values() if not each), None)
+    done = request.query_params.get("done", "")
+    failed, publications = await _failed_publications(viewer, brand)
+    return page(
+        request,
+        viewer,
+        "accounts/list.html.j2",
+        **parts,
+        brand=brand,
+        done=done if done in DONE else "",
+        posts=away,
+        publications=publications,
+        tones=views.CHANNEL_TONES,
+        channels=[
+            views.channel_line(
+                each, brand, posts[f"posted-{each}"]["items"], posts[f"failed-{each}"]["items"]
+            )
+            for each in channels
+        ]
+        if away is None
+        else [],
+        target_lines=views.target_lines(
+            brand, about["targets"] if about else [], targets["items"] if targets else [], failed
+        ),
+        may_operate=viewer.may(Scope.OPERATE),
+        may_connect=viewer.may(Scope.ADMIN),
+    )
+
+
+async def _failed_publications(viewer: PageViewer, brand: str) -> tuple[list[Mapping[str, Any]], Any]:
+    """Returns what targets did not take, of the first thousand publications, and the last answer or who is away."""
+    failed: list[Mapping[str, Any]] = []
+    after: int | None = None
+    found: Any = None
+    for _ in range(_MOST_PAGES):
+        found = (
+            await viewer.gather(
+                found=viewer.publisher.list_publications(brand, after=after or 0, limit=_PAGE)
+            )
+        )["found"]
+        if not found:
+            break
+        failed += [each for each in found["items"] if each["state"] == "failed"]
+        after = found["next"]
+        if after is None:
+            break
+    return failed, found
+
+
+@router.get("/b/{brand}/accounts/targets/{target}")
+async def show_target(request: Request, brand: str, target: str, viewer: Viewer) -> Response:
+    """The settings of a target."""
+    return await _target(request, brand, target, viewer)
+
+
+async def _target(
+    request: Request,
+    brand: str,
+    target: str,
+    viewer: PageViewer,
+    *,
+    form: Form | None = None,
+    refusal: str = "",
+    status: int = HTTPStatus.OK,
+) -> Response:
+    parts = await viewer.gather(targets=viewer.publisher.list_targets(brand))
+    listed = parts["targets"]["items"] if parts["targets"] else []
+    before = next((each["settings"] for each in listed if each["target"] == target), None)
+    return page(
+        request,
+        viewer,
+        "accounts/target.html.j2",
+        status=status,
+        **parts,
+        brand=brand,
+        target=target,
+        refusal=refusal,
+        is_set=before is not None,
+        settings={"cover": True} | dict(before or {}) if form is None else views.target_settings(form),
+        sites=list(SITES.values()),
+        profiles=views.PROFILES,
+        may_operate=viewer.may(Scope.OPERATE),
+    )
+
+
+@router.post("/b/{brand}/accounts/targets")
+async def add_target(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
+    """Leads to the settings of a target by its name; nothing is stored yet."""
+    viewer.check_may(Scope.OPERATE)
+    name = form.text("name")
+    if not name or len(name) > _LONGEST_NAME or not name.replace("-", "").replace("_", "").isalnum():
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("accounts.target.bad_name"))
+    return redirect(request, f"/b/{brand}/accounts/targets/{name}")
+
+
+@router.post("/b/{brand}/accounts/targets/{target}")
+async def set_target(request: Request, brand: str, target: str, viewer: Viewer, form: FormData) -> Response:
+    """Stores the settings of a target; they apply to articles published from then on."""
+    viewer.check_may(Scope.OPERATE)
+
+    async def act() -> Response:
+        await viewer.publisher.set_target(brand, target, extra=views.target_settings(form))
+        return redirect(request, f"/b/{brand}/accounts?done=target_set")
+
+    async def refused(refusal: str, status: int) -> Response:
+        return await _target(request, brand, target, viewer, form=form, refusal=refusal, status=status)
+
+    return await once_or_refused(request, viewer, form, act, refused)
+
+
+@router.post("/b/{brand}/accounts/targets/{target}/remove")
+async def reset_target(request: Request, brand: str, target: str, viewer: Viewer, form: FormData) -> Response:
+    """Removes the settings of a target; its articles stay."""
+    viewer.check_may(Scope.OPERATE)
+    viewer.check_confirmed()
+
+    async def act() -> Response:
+        await viewer.publisher.delete_target(brand, target)
+        return redirect(request, f"/b/{brand}/accounts?done=target_reset")
+
+    return await once(request, viewer, form, act)
+
+
+@router.get("/b/{brand}/accounts/targets/{target}/remove")
+async def show_target_again(
+    request: Request,
+    brand: str,
+    target: str,
+    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
+) -> Response:
+    """Whoever has given the password again comes back here."""
+    return redirect(request, f"/b/{brand}/accounts/targets/{target}")

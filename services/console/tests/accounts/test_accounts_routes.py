@@ -1,0 +1,83 @@
+"""Channels and targets beside real services: how they went, settings, and refusals without the right."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import asyncpg
+import httpx
+
+from client import Address
+from client.services.publisher import AsyncPublisher
+
+KEY = "test-service-key-0123456789"
+PASSWORD = "correct horse battery staple"
+ACCOUNTS = "/b/acme/accounts"
+WORDPRESS = f"{ACCOUNTS}/targets/wordpress"
+
+
+@asynccontextmanager
+async def another(console: Any, role: str) -> AsyncIterator[httpx.AsyncClient]:
+    async with httpx.AsyncClient(
+        base_url=console.url, headers={"Origin": console.url}, timeout=60, trust_env=False
+    ) as made:
+        link = await console.invite("Eve", role)
+        answer = await made.post(link, data={"name": "Eve", "password": PASSWORD})
+        assert answer.status_code == 303
+        yield made
+
+
+async def test_the_page_shows_channels_and_targets_with_the_command_and_the_guide(
+    acme: None, person: httpx.AsyncClient
+) -> None:
+    listed = (await person.get(ACCOUNTS)).text
+    assert "Nothing was sent yet" in listed
+    assert "docs/connect/mastodon.md" in listed
+    assert "docs/connect/wordpress.md" in listed
+    assert (
+        "brandctl accounts connect mastodon --brand acme --url https://mastodon.social &lt; token" in listed
+    )
+
+
+async def test_a_target_gets_settings_and_loses_them_after_the_password(
+    console: Any, acme: None, person: httpx.AsyncClient, service_urls: dict[str, str]
+) -> None:
+    form = {"once": "s1", "categories": "News\nCoffee", "author": "ada", "cover": "1"}
+    saved = await person.post(WORDPRESS, data=form)
+    assert saved.headers["location"] == f"{ACCOUNTS}?done=target_set"
+    assert "The settings are saved." in (await person.get(saved.headers["location"])).text
+    async with AsyncPublisher(Address(service_urls["publisher_url"], KEY)) as publisher:
+        settings = (await publisher.get_target("acme", "wordpress"))["settings"]
+        assert settings["categories"] == ["News", "Coffee"]
+        refused = await person.post(WORDPRESS, data={"once": "s2", "address": "ftp://<b>"})
+        assert refused.status_code == 422
+        assert "ftp://&lt;b&gt;" in refused.text
+        connection = await asyncpg.connect(console.database_url)
+        try:
+            await connection.execute("update sessions set confirmed_at = now() - interval '1 hour'")
+        finally:
+            await connection.close()
+        asked = await person.post(f"{WORDPRESS}/remove", data={"once": "s3"})
+        assert "/confirm" in asked.headers["location"]
+        assert (await publisher.list_targets("acme"))["items"] != []
+        await person.post("/confirm", data={"password": PASSWORD})
+        removed = await person.post(f"{WORDPRESS}/remove", data={"once": "s3"})
+        assert removed.headers["location"] == f"{ACCOUNTS}?done=target_reset"
+        assert (await publisher.list_targets("acme"))["items"] == []
+
+
+async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
+    console: Any, acme: None, person: httpx.AsyncClient
+) -> None:
+    await person.post(WORDPRESS, data={"once": "s1", "author": "ada"})
+    async with another(console, "viewer") as eve:
+        listed = (await eve.get(ACCOUNTS)).text
+        assert f'action="{ACCOUNTS}' not in listed
+        assert "brandctl" not in listed
+        target = (await eve.get(WORDPRESS)).text
+        assert "ada" in target
+        assert "<fieldset disabled" in target
+        assert "Save the settings" not in target
+        assert "Remove the settings" not in target
+        for path in (f"{ACCOUNTS}/targets", WORDPRESS, f"{WORDPRESS}/remove"):
+            assert (await eve.post(path, data={"once": "x", "name": "y"})).status_code == 403, path
