@@ -197,7 +197,7 @@ def test_the_cluster_and_the_gateway_hold_the_same_addresses_for_public(overlay)
     """What one of them would let out by mistake, the other does not."""
     policy = Cluster("prod", overlay("prod")).find("NetworkPolicy", "gateway")
     assert policy is not None
-    (rule,) = policy["spec"]["egress"]
+    rule, _ = policy["spec"]["egress"]
     left_out = {
         ip_network(network) for peer in rule["to"] for network in (peer["ipBlock"].get("except") or [])
     }

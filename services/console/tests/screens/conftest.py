@@ -10,6 +10,7 @@ from brandctl.local import services
 
 ROOT = Path(__file__).parents[4]
 KEY = "test-service-key-0123456789"
+ASKED = (*services.NAMES, "gateway")
 
 
 @pytest.fixture
@@ -20,11 +21,11 @@ async def stack(
     addresses = services.choose_addresses()
     children = []
     try:
-        for name in services.NAMES:
+        for name in ASKED:
             environment = services.environment(
                 name,
                 addresses=addresses,
-                rabbitmq_url=broker_urls[name],
+                rabbitmq_url=broker_urls.get(name),
                 database_url=await make_database(name),
                 service_key=KEY,
                 corpus=ROOT / "deploy" / "demo" / "corpus",
@@ -38,4 +39,4 @@ async def stack(
 
 @pytest.fixture
 def service_urls(stack: services.ServiceAddresses) -> dict[str, str]:
-    return {f"{name}_url": stack.url(name) for name in services.NAMES}
+    return {f"{name}_url": stack.url(name) for name in ASKED}

@@ -5,9 +5,10 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from chassis import App, ServiceKey
+from chassis import App
 from chassis.http.audit import log as audit_log
 from chassis.http.callers import Scope
+from chassis.http.introspection import callers_by_key
 from chassis.http.service_key import PairAccess, PairKeys
 from gateway import environment
 from gateway.accounts import (
@@ -30,6 +31,7 @@ from gateway.limits import RateLimiter
 from gateway.metrics import CallMetrics
 from gateway.model import ChatCompletions
 from gateway.money import SpendingCaps, SpendingControl, micros
+from gateway.operator_keys import OperatorKeys
 from gateway.pages import CrawlPolicy, PageReader, count_pages, user_agent
 from gateway.providers import ProviderHttpClient
 from gateway.search import WebSearch
@@ -129,7 +131,8 @@ class GatewayApp(App):
             PairAccess("social", settings.social_to_gateway_key, ASKED_BY_SOCIAL),
             PairAccess("monitor", settings.monitor_to_gateway_key, ASKED_BY_MONITOR),
         )
-        self.serve(create_api(PairKeys(ServiceKey(settings.service_key), pairs), services))
+        people = OperatorKeys(callers_by_key(settings.orchestrator, settings.service_key, self.closes))
+        self.serve(create_api(PairKeys(people, pairs), services))
         self.poll("audit log", self._forget_old, every=timedelta(hours=1))
         self.poll("accounts", self._health.tick, every=timedelta(seconds=30))
         self.poll("calls", self.paid_calls.sweep, every=timedelta(seconds=5))

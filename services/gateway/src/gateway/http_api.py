@@ -9,6 +9,7 @@ from chassis import Connections
 from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
+from chassis.http.introspection import ReplicaQuotas
 from gateway import problem_codes
 from gateway.accounts import (
     AccountCaller,
@@ -42,7 +43,7 @@ from gateway.providers import KINDS
 from gateway.search import WebSearch
 from gateway.search.routes import SEARCH, search_routes
 
-DESCRIPTION: Final = "Sends all requests to the internet; only this system's services may use it."
+DESCRIPTION: Final = "Sends all requests to the internet; only this system's services may use it. Operators manage what it uses."
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,8 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
     app = api(
         "Brand Engine: gateway",
         authorise,
+        takes_api_keys=True,
+        quotas=ReplicaQuotas(),
         larger_bodies={COMPLETIONS: MAX_BODY_BYTES, REQUESTS: MAX_REQUEST_BYTES},
         codes=problem_codes.ALL,
         description=DESCRIPTION,

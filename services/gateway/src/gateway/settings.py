@@ -8,7 +8,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, model_va
 from pydantic_settings import NoDecode
 
 from chassis import AppSettings, KeyedSettings, WebAddress
-from chassis.service_keys import PairKeysText
+from chassis.http.client import Peer
+from chassis.service_keys import PairKeysText, sent_to
 from gateway.credentials.keyring import split_keys
 from gateway.egress.addresses import Network, networks
 
@@ -34,6 +35,10 @@ class Settings(AppSettings, KeyedSettings):
     publisher_to_gateway_key: PairKeysText = None
     social_to_gateway_key: PairKeysText = None
     monitor_to_gateway_key: PairKeysText = None
+    orchestrator_url: WebAddress | None = None
+    """The orchestrator, which is asked whose an API key is; unset: the gateway takes none."""
+    gateway_to_orchestrator_key: PairKeysText = None
+    """The key for these calls. With several, separated by commas, the first is sent. Unset: SERVICE_KEY."""
     http_port: int = Field(default=8015, ge=0, le=65535)
     cap_brand_day: Dollars = Decimal(2)
     """Cap of each brand for a day in UTC, in dollars, unless an operator sets another with `brandctl spend cap`."""
@@ -72,6 +77,23 @@ class Settings(AppSettings, KeyedSettings):
     gateway_model_read_price: Dollars = Decimal(0)
     """Dollars for a million tokens that the model reads."""
     gateway_model_written_price: Dollars = Decimal(0)
+
+    @property
+    def orchestrator(self) -> Peer | None:
+        """The orchestrator and the key for it; None without its address.
+
+        Raises:
+            ValueError: there is no key for it; the message names the setting.
+        """
+        if self.orchestrator_url is None:
+            return None
+        key = sent_to("GATEWAY_TO_ORCHESTRATOR_KEY", self.gateway_to_orchestrator_key, self.service_key)
+        return Peer("the orchestrator", self.orchestrator_url, "ORCHESTRATOR_URL", key)
+
+    @model_validator(mode="after")
+    def _orchestrator_can_be_asked(self) -> Self:
+        _ = self.orchestrator
+        return self
 
     @model_validator(mode="after")
     def _model_has_a_name(self) -> Self:

@@ -158,6 +158,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
         PairAccess("research", settings.research_to_orchestrator_key, READ_BY_RESEARCH),
         PairAccess("social", settings.social_to_orchestrator_key, READ_BY_SOCIAL),
         PairAccess("monitor", settings.monitor_to_orchestrator_key, READ_BY_MONITOR),
+        PairAccess("gateway", settings.gateway_to_orchestrator_key, frozenset({ASKED_WHOSE_A_KEY_IS})),
     ]
     callers = PairKeys(RequestAuthenticator(service.database, ServiceKey(settings.service_key)), pairs)
     service.serve(

@@ -144,7 +144,9 @@ class _Caller:
             detail = str(problem["detail"])
         except (ValueError, KeyError, TypeError):
             problem, detail = {}, response.text[:500] or response.reason_phrase
-        raise RefusedError(f"{detail} (HTTP {response.status_code})", response.status_code, problem)
+        raise RefusedError(
+            f"{detail} (HTTP {response.status_code})", response.status_code, problem, self.service
+        )
 
     def _object(self, response: "httpx.Response", fields: Sequence[str]) -> Any:
         """Returns the JSON object of a response; one without any of the fields is another server's."""

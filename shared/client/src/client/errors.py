@@ -29,11 +29,13 @@ class RefusedError(ClientError):
 
     Attributes:
         status: the HTTP status.
+        service: the name of the service, such as `orchestrator`.
         problem: the problem of RFC 9457, such as `{"code": "unknown_brand", "detail": …}`; empty if the answer has none.
     """
 
-    def __init__(self, message: str, status: int, problem: Mapping[str, Any]) -> None:
+    def __init__(self, message: str, status: int, problem: Mapping[str, Any], service: str = "") -> None:
         super().__init__(message)
+        self.service = service
         self.status = status
         self.problem = problem
 

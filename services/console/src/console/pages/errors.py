@@ -60,7 +60,7 @@ async def _service_error(request: Request, error: Exception) -> Response:
     texts = texts_of(request, _viewer(request))
     if not isinstance(error, RefusedError) or is_away(error):
         return _error(request, HTTPStatus.SERVICE_UNAVAILABLE, texts("layout.error.away"))
-    if error.status == HTTPStatus.UNAUTHORIZED:
+    if error.status == HTTPStatus.UNAUTHORIZED and error.service == "orchestrator":
         # The key was revoked, so the person is out.
         response = redirect(request, "/sign-in")
         cookies.clear(response, parts_of(request).urls)
