@@ -24,7 +24,8 @@ import research.http_api
 import social.api
 from brandctl.app import assemble, main
 from brandctl.completion import places
-from chassis.http.api import api
+from chassis.http.api import add_routes, api
+from console.people.api import people_routes
 from orchestrator.api import http_api
 from receipts import serve_receipts
 
@@ -88,6 +89,10 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "notifications log": (),
     "notifications routes": (),
     "notifications set": ("ops", "--account", "ops-chat"),
+    "people": (ID,),
+    "people invite": ("Ada", "--owner"),
+    "people list": (),
+    "people remove": (ID, "--yes"),
     "posts": (ID,),
     "posts edit": (ID, "--text", "Shorter."),
     "posts list": (),
@@ -194,7 +199,9 @@ class Forger(ThreadingHTTPServer):
         )
         receipts = api("Receipts", anything)
         serve_receipts(receipts, anything)
-        self.documents = [each.openapi() for each in (*apps, receipts)]
+        people = api("People", anything)
+        add_routes(people, people_routes(anything, anything))
+        self.documents = [each.openapi() for each in (*apps, receipts, people)]
 
     def told(self, method: str, path: str) -> tuple[int, Any]:
         parts = path.strip("/").split("/")
@@ -256,7 +263,7 @@ def test_nothing_forged_reaches_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for service in ("ORCHESTRATOR", "MONITOR", "RESEARCH", "GATEWAY", "SOCIAL", "PUBLISHER"):
+    for service in ("ORCHESTRATOR", "MONITOR", "RESEARCH", "GATEWAY", "SOCIAL", "PUBLISHER", "CONSOLE"):
         monkeypatch.setenv(f"{service}_URL", f"http://127.0.0.1:{forger.server_port}")
     monkeypatch.setenv("SERVICE_KEY", "test-service-key-0123456789")
     monkeypatch.setenv("NO_COLOR", "1")

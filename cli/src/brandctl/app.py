@@ -27,6 +27,7 @@ COMMANDS: Final = {
     "documents": "brandctl.research.documents:app",
     "drafts": "brandctl.orchestrator.drafts:app",
     "notifications": "brandctl.notifications.commands:app",
+    "people": "brandctl.people.commands:app",
     "posts": "brandctl.social.posts:app",
     "providers": "brandctl.gateway.providers:app",
     "keys": "brandctl.orchestrator.keys:app",

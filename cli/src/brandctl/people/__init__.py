@@ -1,0 +1,1 @@
+"""`brandctl people`."""
