@@ -23,8 +23,19 @@ async def test_an_invited_viewer_sees_no_people_and_is_out_once_removed(
         assert accepted.status_code == 303
         assert (await bob.get("/people")).status_code == 403
         assert (await bob.post("/people/invite", data=form)).status_code == 403
+        assert (await person.post("/people/invite", data={**form, "once": "again"})).status_code == 200
+        (made, again) = [
+            each["name"]
+            for each in reversed((await console.orchestrator.list_keys())["items"])
+            if each["name"].startswith("bob")
+        ]
+        assert min((made, again), key=len) == "bob"
         people = (await console.api.get("/v1/people")).json()["items"]
         (bob_id,) = [each["id"] for each in people if each["name"] == "Bob"]
+        ends = [await person.post(f"/people/{bob_id}/end-sessions", data={"once": "ends"}) for _ in range(2)]
+        assert [each.status_code for each in ends] == [303, 303]
+        assert (await person.post(f"/people/{bob_id}/end-sessions")).status_code == 422
+        assert (await bob.get("/")).headers["location"] == "/sign-in"
         removed = await person.post(f"/people/{bob_id}/remove", data={"once": "two"})
         assert removed.status_code == 303, removed.text
         assert (await bob.get("/")).headers["location"] == "/sign-in"

@@ -1,6 +1,7 @@
 """`/people`: owners see, invite and remove people, and end their sessions."""
 
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Final
 from uuid import UUID
@@ -12,6 +13,7 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
+from client.people_keys import PER_MINUTE, key_name
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page, redirect
 from console.pages.parts import parts_of
 from console.people import store
@@ -22,7 +24,6 @@ from console.sessions import store as sessions
 
 router = APIRouter(include_in_schema=False)
 NAVIGATION: Final = (NavigationEntry("team", "/people", order=10, scope=Scope.ADMIN),)
-_PER_MINUTE: Final = 6_000
 _LONGEST_NAME: Final = 80
 
 
@@ -50,12 +51,18 @@ async def invite(request: Request, viewer: Viewer, form: FormData) -> Response:
 
     async def act() -> Response:
         parts, token = parts_of(request), new_token()
-        made = await viewer.orchestrator.create_key(
-            name=f"console.{token_hash(token).hex()[:12]}",
+        make_key = partial(
+            viewer.orchestrator.create_key,
             scopes=[scope.value for scope in sorted(SCOPES[Role(role)])],
             brands=None if seen is None else sorted(seen),
-            per_minute=_PER_MINUTE,
+            per_minute=PER_MINUTE,
         )
+        try:  # audit logs of the services show the key's name
+            made = await make_key(name=key_name(name))
+        except RefusedError as error:
+            if error.status != HTTPStatus.CONFLICT:
+                raise
+            made = await make_key(name=f"{key_name(name)}-{token_hash(token).hex()[:6]}")
         async with parts.connections.connection() as connection:
             await store.insert_invitation(
                 connection,
@@ -75,11 +82,15 @@ async def invite(request: Request, viewer: Viewer, form: FormData) -> Response:
 
 
 @router.post("/people/{person}/end-sessions")
-async def end_sessions(request: Request, person: UUID, viewer: Viewer) -> Response:
+async def end_sessions(request: Request, person: UUID, viewer: Viewer, form: FormData) -> Response:
     viewer.check_owner()
-    async with parts_of(request).connections.connection() as connection:
-        await sessions.end_sessions(connection, person)
-    return redirect(request, "/people")
+
+    async def act() -> Response:
+        async with parts_of(request).connections.connection() as connection:
+            await sessions.end_sessions(connection, person)
+        return redirect(request, "/people")
+
+    return await once(request, viewer, form, act)
 
 
 @router.post("/people/{person}/remove")
