@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+import asyncpg
 import httpx
 
 PASSWORD = "correct horse battery staple"
@@ -39,3 +40,19 @@ async def test_an_invited_viewer_sees_no_people_and_is_out_once_removed(
         removed = await person.post(f"/people/{bob_id}/remove", data={"once": "two"})
         assert removed.status_code == 303, removed.text
         assert (await bob.get("/")).headers["location"] == "/sign-in"
+
+
+async def test_the_key_of_an_expired_invitation_is_revoked_when_an_owner_next_invites(
+    console: Any, person: httpx.AsyncClient
+) -> None:
+    form = {"name": "Bob", "role": "viewer"}
+    await person.post("/people/invite", data={**form, "once": "one"})
+    database = await asyncpg.connect(console.database_url)
+    try:
+        await database.execute("update invitations set expires_at = now() - interval '1 second'")
+    finally:
+        await database.close()
+    again = await person.post("/people/invite", data={**form, "once": "two"})
+    assert again.status_code == 200
+    keys = [each for each in (await console.orchestrator.list_keys())["items"] if each["name"] == "bob"]
+    assert sorted(each["revoked_at"] is None for each in keys) == [False, True]

@@ -23,6 +23,7 @@ from console.pages.guard import PageGuard, is_of_api
 from console.pages.layout import templates
 from console.pages.navigation import NavigationEntry
 from console.pages.parts import ConsoleParts
+from console.people import store as people
 from console.people.api import INVITATIONS, people_routes
 from console.sealing import PasswordKeys
 from console.service_clients import ServiceConnections
@@ -87,7 +88,7 @@ class ConsoleApp(App):
         async with self.connections.connection() as connection:
             await sessions.forget_ended(connection, idle=settings.session_idle, age=settings.session_age)
             await slowing.forget_old(connection)
-            await connection.execute("delete from invitations where expires_at < now()")
+            await people.empty_expired_invitations(connection)
             await connection.execute("delete from done_once where begun_at < now() - interval '1 day'")
             await audit_log.forget(connection, timedelta(days=settings.keep_audit_log_days))
 

@@ -233,6 +233,23 @@ async def take_invitation(connection: Connection, token_hash: bytes) -> Invitati
     return None if row is None else _invitation(row)
 
 
+async def empty_expired_invitations(connection: Connection) -> None:
+    """Takes the sealed keys out of invitations that nobody accepted; the ids stay until an owner has revoked the keys."""
+    await connection.execute(
+        "update invitations set sealed_key = '' where expires_at < now() and sealed_key <> ''"
+    )
+
+
+async def list_keys_of_expired(connection: Connection) -> list[str]:
+    """Lists the public ids of keys of invitations that nobody accepted."""
+    rows = await connection.fetch("select key_id from invitations where expires_at < now() limit 100")
+    return [row[0] for row in rows]
+
+
+async def forget_expired_invitation(connection: Connection, key_id: str) -> None:
+    await connection.execute("delete from invitations where key_id = $1 and expires_at < now()", key_id)
+
+
 async def list_invitations(connection: Connection) -> list[Invitation]:
     rows = await connection.fetch(
         "select * from invitations where expires_at > now() order by created_at desc limit 1000"

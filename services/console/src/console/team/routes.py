@@ -50,6 +50,7 @@ async def invite(request: Request, viewer: Viewer, form: FormData) -> Response:
     seen = frozenset(brands) if brands and role != Role.OWNER else None
 
     async def act() -> Response:
+        await _revoke_expired(request, viewer)
         parts, token = parts_of(request), new_token()
         make_key = partial(
             viewer.orchestrator.create_key,
@@ -106,11 +107,28 @@ async def remove(request: Request, person: UUID, viewer: Viewer, form: FormData)
             found = await store.find_person(connection, person)
             await store.delete_person(connection, person)
         if found is not None:
-            try:
-                await viewer.orchestrator.revoke_key(found.key_id)
-            except RefusedError as error:
-                if error.status != HTTPStatus.NOT_FOUND:
-                    raise
+            await _revoke(viewer, found.key_id)
+        await _revoke_expired(request, viewer)
         return redirect(request, "/people")
 
     return await once(request, viewer, form, act)
+
+
+async def _revoke(viewer: PageViewer, key_id: str) -> None:
+    """Revokes a key with the owner's own, unless it is gone already."""
+    try:
+        await viewer.orchestrator.revoke_key(key_id)
+    except RefusedError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+
+
+async def _revoke_expired(request: Request, viewer: PageViewer) -> None:
+    """Revokes the keys of invitations that nobody accepted in time; the console has no key of its own to do it earlier."""
+    connections = parts_of(request).connections
+    async with connections.connection() as connection:
+        expired = await store.list_keys_of_expired(connection)
+    for key_id in expired:
+        await _revoke(viewer, key_id)
+        async with connections.connection() as connection:
+            await store.forget_expired_invitation(connection, key_id)
