@@ -32,6 +32,8 @@ from console.settings import Settings
 from console.sign_in import slowing
 from console.texts import TextCatalogue
 from console.urls import ConsoleUrls
+from console.watching.pages import LivePage
+from console.watching.streams import LiveStreams
 
 
 class ConsoleApp(App):
@@ -52,6 +54,14 @@ class ConsoleApp(App):
         add_routes(app, people_routes(self.connections, urls))
         keep_audit_log(app, self.connections, shown_once=[INVITATIONS])
         navigation: list[NavigationEntry] = []
+        live_pages: list[LivePage] = []
+        self._live = LiveStreams(
+            every=settings.live_seconds,
+            of_person=settings.live_streams_per_person,
+            of_process=settings.live_streams,
+            idle=settings.session_idle,
+            age=settings.session_age,
+        )
         self.pages = pages = FastAPI(
             telemetry={"tracing": False, "metrics": False, "logs": False},
             openapi_url=None,
@@ -64,6 +74,7 @@ class ConsoleApp(App):
         for screen in _screens():
             pages.include_router(screen.router)
             navigation += getattr(screen, "NAVIGATION", ())
+            live_pages += getattr(screen, "LIVE", ())
         add_error_pages(pages)
         pages.state.console = ConsoleParts(
             settings,
@@ -76,12 +87,24 @@ class ConsoleApp(App):
             templates(),
             BrandNames(services),
             sorted(navigation, key=lambda entry: entry.order),
+            self._live,
+            tuple(live_pages),
         )
         app.router.routes.append(_PagesMount("/", pages))
         # The outermost, so that it sees the path as the proxy sends it.
         app.add_middleware(PageGuard, urls=urls)
         self.serve(app)
         self.poll("clean-up", self._forget_old, every=timedelta(minutes=10))
+
+        self.poll("live-sessions", self._end_streams, every=timedelta(seconds=settings.live_seconds))
+
+    def stop(self) -> None:
+        """Ends the live streams first, which would keep the server waiting."""
+        self._live.stop()
+        super().stop()
+
+    async def _end_streams(self) -> None:
+        await self._live.end_with_sessions(self.connections)
 
     async def _forget_old(self) -> None:
         settings = self._console

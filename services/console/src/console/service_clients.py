@@ -74,6 +74,10 @@ class PersonClients:
         self._key = key
         self._made: dict[str, Any] = {}
 
+    def alone(self) -> "PersonClients":
+        """The same clients without what else is known of the person, to be kept for longer than a request."""
+        return PersonClients(self._connections, self._key)
+
     def _client(self, name: str) -> Any:
         if name not in self._made:
             self._made[name] = self._connections.service(name, self._key())

@@ -13,6 +13,8 @@ Hours = Annotated[float, Field(gt=0, le=24 * 365)]
 
 class Settings(AppSettings):
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8016
+    http_connections: Annotated[int, Field(ge=16, le=100_000)] = 2_048
+    """Open connections, of which each tab with live updates keeps one."""
     service_key: ServiceKeyText
     """The hash of the operators' key, `sha256:…`, or the key itself. The console never sends it: people's own keys do."""
     console_url: WebAddress = "http://127.0.0.1:8016"
@@ -31,6 +33,12 @@ class Settings(AppSettings):
     """Hours without a request after which a session ends."""
     session_hours: Hours = 14 * 24.0
     """Hours after which a session ends in any case."""
+    live_seconds: Annotated[float, Field(ge=0.1, le=60)] = 2.0
+    """Interval of reading what open pages show; a person's tabs share it."""
+    live_streams_per_person: Annotated[int, Field(ge=1, le=1_000)] = 20
+    """Most tabs of one person that get live updates from one process."""
+    live_streams: Annotated[int, Field(ge=1, le=100_000)] = 500
+    """Most tabs that get live updates from one process; each is a request under way, of half HTTP_CONNECTIONS."""
 
     @property
     def session_idle(self) -> timedelta:

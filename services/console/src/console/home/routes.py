@@ -1,5 +1,6 @@
 """Routes of the home pages: of all brands, and of one."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
@@ -14,12 +15,41 @@ from client import RefusedError
 from console.home import views
 from console.home.views import Task
 from console.pages import NavigationEntry, PageViewer, Viewer, page
+from console.service_clients import PersonClients
+from console.watching.pages import LivePage, read_each
 
 NAVIGATION: Final = (NavigationEntry("home", "/b/{brand}", 10),)
 BRANDS: Final = 100
 _WEEK: Final = timedelta(days=7)
 _SHOWN: Final = 5
 router = APIRouter(include_in_schema=False)
+
+
+async def read_home(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (home has no fields)
+    """What the home page of all brands counts."""
+    since = datetime.now(UTC) - _WEEK
+    after = query.get("after") or None
+    return await read_each(
+        clients.orchestrator.list_activity(since=since, after=after, limit=BRANDS),
+        clients.social.list_activity(since=since, after=after, limit=BRANDS),
+    )
+
+
+async def read_brand(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filters)
+    """What the home page of a brand shows, but for the day's calendar."""
+    brand, week = fields["brand"], datetime.now(UTC) - _WEEK
+    orchestrator, social = clients.orchestrator, clients.social
+    return await read_each(
+        orchestrator.list_drafts(brand=brand, state="waiting", limit=_SHOWN),
+        orchestrator.list_workflows(brand=brand, state="stuck", limit=_SHOWN),
+        orchestrator.list_cycles(brand=brand, state="running", limit=_SHOWN),
+        orchestrator.search_for_articles(brand=brand, since=week, limit=_SHOWN),
+        social.list_brand_posts(brand, state="in_doubt", limit=BRANDS),
+        social.list_brand_posts(brand, state="failed", since=week, limit=BRANDS),
+    )
+
+
+LIVE: Final = (LivePage("/", read_home), LivePage("/b/{brand}", read_brand))
 
 
 @router.get("/")

@@ -1,5 +1,6 @@
 """Routes of the pages about keywords."""
 
+from collections.abc import Coroutine, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -14,6 +15,8 @@ from client import RefusedError
 from console.keywords import views
 from console.list_filters import ListFilter, safe_link
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, once_or_refused, page, redirect
+from console.service_clients import PersonClients
+from console.watching.pages import LivePage, read_each
 
 if TYPE_CHECKING:
     from client.services.orchestrator import answers
@@ -25,12 +28,35 @@ _MAY_CANCEL: Final = frozenset({"waiting", "running", "stuck"})
 router = APIRouter(include_in_schema=False)
 
 
+async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
+    """What the list shows with its filters."""
+    wanted, brand = ListFilter.of(query, views.STATES), fields["brand"]
+    return await read_each(
+        _search(clients, brand, wanted),
+        clients.orchestrator.list_cycles(brand=brand, state="running", limit=5),
+    )
+
+
+async def read_keyword(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filters)
+    """Where a keyword stands; None for an unknown one."""
+    item = await _found(clients, fields["brand"], fields["keyword"])
+    content_id = item["content_id"] if item else None
+    own = content_id if item and content_id and not item["has_standing_article"] else None
+    return [item, await _known(clients.orchestrator.get_workflow(own)) if own else None]
+
+
+LIVE: Final = (
+    LivePage("/b/{brand}/keywords", read_list),
+    LivePage("/b/{brand}/keywords/{keyword}", read_keyword),
+)
+
+
 @router.get("/b/{brand}/keywords")
 async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Response:
     """Keywords that match the filters in the address, with the progress of what is under way."""
     wanted = ListFilter.of(request.query_params, views.STATES)
     parts = await viewer.gather(
-        found=viewer.orchestrator.search_for_keywords(brand=brand, **wanted.arguments(datetime.now(UTC))),
+        found=_search(viewer, brand, wanted),
         cycles=viewer.orchestrator.list_cycles(brand=brand, state="running", limit=5),
     )
     found = parts["found"]
@@ -223,13 +249,26 @@ async def cancel_writing(
 
 async def _find(viewer: PageViewer, brand: str, keyword_id: str) -> "answers.FoundKeywordView":
     """Reads a keyword by its address; the list begins with it behind its cursor. Raises HTTPException 404."""
+    item = await _found(viewer, brand, keyword_id)
+    if item is None:
+        raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("keywords.unknown"))
+    return item
+
+
+def _search(
+    clients: PersonClients, brand: str, wanted: ListFilter
+) -> "Coroutine[Any, Any, answers.FoundKeywordsView]":
+    return clients.orchestrator.search_for_keywords(brand=brand, **wanted.arguments(datetime.now(UTC)))
+
+
+async def _found(clients: PersonClients, brand: str, keyword_id: str) -> "answers.FoundKeywordView | None":
     wanted = views.KeywordId.of(keyword_id)
     if wanted is not None:
-        found = await viewer.orchestrator.search_for_keywords(brand=brand, after=wanted.behind, limit=1)
+        found = await clients.orchestrator.search_for_keywords(brand=brand, after=wanted.behind, limit=1)
         for item in found["items"]:
             if (item["cycle_id"], item["position"]) == (wanted.cycle_id, wanted.position):
                 return item
-    raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("keywords.unknown"))
+    return None
 
 
 async def _nothing() -> None:

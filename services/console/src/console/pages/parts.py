@@ -14,6 +14,8 @@ from console.service_clients import ServiceConnections
 from console.settings import Settings
 from console.texts import TextCatalogue
 from console.urls import ConsoleUrls
+from console.watching.pages import LivePage
+from console.watching.streams import LiveStreams
 
 if TYPE_CHECKING:
     from console.pages.brands import BrandNames
@@ -33,6 +35,8 @@ class ConsoleParts:
     templates: Environment
     brand_names: "BrandNames"
     navigation: list[NavigationEntry]
+    live: LiveStreams
+    live_pages: tuple[LivePage, ...]
 
 
 def parts_of(request: Request) -> ConsoleParts:

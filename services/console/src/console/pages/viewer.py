@@ -111,15 +111,22 @@ def _service_of(call: Awaitable[Any]) -> str:
     return str(getattr(client, "service", "a service"))
 
 
-async def find_viewer(request: Request) -> PageViewer | None:
-    """Finds who is signed in with the request's cookie; None for nobody."""
+async def find_viewer(request: Request, *, touch: bool = True) -> PageViewer | None:
+    """Finds who is signed in with the request's cookie; None for nobody.
+
+    With `touch`, the request counts as one of the person, so that the session goes on.
+    """
     parts = parts_of(request)
     token = cookies.read(request, parts.urls)
     if token is None:
         return None
     async with parts.connections.connection() as connection:
         session = await store.find_session(
-            connection, token_hash(token), idle=parts.settings.session_idle, age=parts.settings.session_age
+            connection,
+            token_hash(token),
+            idle=parts.settings.session_idle,
+            age=parts.settings.session_age,
+            touch=touch,
         )
     if session is None:
         return None
@@ -132,7 +139,8 @@ async def find_viewer(request: Request) -> PageViewer | None:
 
 
 async def current_viewer(request: Request) -> PageViewer:
-    viewer = await find_viewer(request)
+    # A page that renews itself says nothing about whether anyone looks at it.
+    viewer = await find_viewer(request, touch="console-live" not in request.headers)
     if viewer is None:
         raise SignInNeededError
     request.state.viewer = viewer

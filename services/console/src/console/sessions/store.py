@@ -1,5 +1,6 @@
 """Sessions in the database: found by the hash of the cookie, which alone opens the person's own key."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -51,9 +52,9 @@ async def insert_session(
 
 
 async def find_session(
-    connection: Connection, token_hash: bytes, *, idle: timedelta, age: timedelta
+    connection: Connection, token_hash: bytes, *, idle: timedelta, age: timedelta, touch: bool = True
 ) -> Session | None:
-    """Finds a session that has not ended, and notes that it is in use."""
+    """Finds a session that has not ended, and notes that it is in use unless `touch` is False."""
     row = await connection.fetchrow(
         "select s.id as session, s.sealed, s.confirmed_at, s.seen_at < now() - $4::interval as stale, p.*"
         " from sessions s join people p on p.id = s.person"
@@ -65,9 +66,23 @@ async def find_session(
     )
     if row is None:
         return None
-    if row["stale"]:
+    if touch and row["stale"]:
         await connection.execute("update sessions set seen_at = now() where id = $1", row["session"])
     return Session(row["session"], person_of(row), row["sealed"], row["sealed_key"], row["confirmed_at"])
+
+
+async def find_going(
+    connection: Connection, sessions: Collection[UUID], *, idle: timedelta, age: timedelta
+) -> set[UUID]:
+    """Returns which of the sessions have not ended."""
+    rows = await connection.fetch(
+        "select id from sessions where id = any($1::uuid[])"
+        " and seen_at > now() - $2::interval and created_at > now() - $3::interval",
+        list(sessions),
+        idle,
+        age,
+    )
+    return {row["id"] for row in rows}
 
 
 async def confirm_session(connection: Connection, session: UUID) -> None:

@@ -1,0 +1,144 @@
+"use strict";
+// Live updates: one stream for this tab says that the page has changed; its live parts are then fetched again.
+// A part is replaced only while nobody selects, opens, types, focuses or presses anything in it.
+(() => {
+  const body = document.body;
+  const address = body.dataset.liveAddress;
+  if (!address || !window.EventSource) return;
+  const STORED = "console-live-paused";
+  const RETRY_MS = 60_000;
+  const note = document.querySelector("[data-live-note]");
+  const button = document.querySelector("[data-live-pause]");
+  const parts = [...document.querySelectorAll("[data-live]")];
+  const waiting = new Map(); // part -> its new text
+  const shown = new Map(); // part -> what the server last sent
+  const opened = new WeakMap(); // details -> as it was sent
+  let source = null;
+  let seen = "";
+  let ended = false;
+  let isFetching = false;
+  let isStale = false;
+  let pressed = null;
+  let retry = 0;
+
+  const say = (text) => { if (note.textContent !== text) note.textContent = text; };
+  const stored = () => { try { return sessionStorage.getItem(STORED) === "true"; } catch { return false; } };
+  let paused = stored();
+
+  const remember = (part) => {
+    for (const each of part.querySelectorAll("details")) opened.set(each, each.open);
+  };
+  // The id of a form differs in every answer, and says nothing.
+  const plain = (text) => text.replace(/name="once" value="[^"]*"/g, "");
+  const isTyped = (field) => {
+    if (field.type === "hidden") return false;
+    if (field.tagName === "SELECT") return [...field.options].some((each) => each.selected !== each.defaultSelected) && field.selectedIndex > 0;
+    if (field.type === "checkbox" || field.type === "radio") return field.checked !== field.defaultChecked;
+    return field.value !== field.defaultValue;
+  };
+  const isInUse = (part) => {
+    if (part.contains(document.activeElement) || (pressed && part.contains(pressed))) return true;
+    const selection = document.getSelection();
+    if (selection && !selection.isCollapsed && selection.containsNode(part, true)) return true;
+    if ([...part.querySelectorAll("details")].some((each) => each.open !== (opened.get(each) ?? each.open))) return true;
+    if (part.querySelector("dialog[open], a:hover, button:hover, input:hover, select:hover, summary:hover")) return true;
+    return [...part.querySelectorAll("input, textarea, select")].some(isTyped);
+  };
+
+  const settle = () => {
+    if (paused) return;
+    for (const [part, text] of waiting) {
+      if (isInUse(part)) continue;
+      waiting.delete(part);
+      const parsed = new DOMParser().parseFromString(text, "text/html");
+      part.replaceChildren(...parsed.body.childNodes);
+      remember(part);
+    }
+    if (!ended) say(waiting.size ? note.dataset.held : "");
+  };
+
+  const end = () => {
+    ended = true;
+    close();
+    say(note.dataset.ended);
+  };
+
+  const fetchPart = async (part) => {
+    const answer = await fetch(location.pathname + location.search, {
+      headers: { "HX-Request": "true", "HX-Target": part.id, "Console-Live": "true" },
+    });
+    if (answer.status === 401) return end();
+    if (!answer.ok || answer.redirected) return;
+    const text = await answer.text();
+    if (shown.has(part) && plain(text) === plain(shown.get(part))) return;
+    shown.set(part, text);
+    waiting.set(part, text);
+  };
+
+  const refresh = async () => {
+    isStale = true;
+    if (isFetching) return;
+    isFetching = true;
+    try {
+      while (isStale && !ended && !paused) {
+        isStale = false;
+        await Promise.all(parts.map(fetchPart));
+        settle();
+      }
+    } catch {
+      // The service is away; the next event, or the next connection, asks again.
+      seen = "";
+    } finally {
+      isFetching = false;
+    }
+  };
+
+  const close = () => {
+    clearTimeout(retry);
+    if (source) source.close();
+    source = null;
+  };
+
+  const open = () => {
+    if (source || ended || paused || document.hidden) return;
+    const query = new URLSearchParams({ page: body.dataset.livePage, seen });
+    source = new EventSource(`${address}?${query}`);
+    source.addEventListener("open", () => { if (note.textContent === note.dataset.resting) say(""); });
+    source.addEventListener("changed", (event) => { seen = event.lastEventId; refresh(); });
+    source.addEventListener("counts", (event) => {
+      seen = event.lastEventId;
+      for (const [screen, count] of Object.entries(JSON.parse(event.data))) {
+        const shownCount = document.querySelector(`[data-live-count="${CSS.escape(screen)}"]`);
+        if (shownCount) shownCount.textContent = count ? ` (${count < 100 ? count : "99+"})` : "";
+      }
+    });
+    source.addEventListener("ended", end);
+    source.addEventListener("error", () => {
+      // The browser comes back by itself unless it was refused.
+      if (!source || source.readyState !== EventSource.CLOSED) return;
+      close();
+      say(note.dataset.resting);
+      retry = setTimeout(open, RETRY_MS);
+    });
+  };
+
+  button.hidden = false;
+  button.setAttribute("aria-pressed", String(paused));
+  button.addEventListener("click", () => {
+    paused = !paused;
+    button.setAttribute("aria-pressed", String(paused));
+    try { sessionStorage.setItem(STORED, String(paused)); } catch { /* it holds for this page */ }
+    if (paused) close();
+    else { settle(); open(); }
+  });
+  parts.forEach(remember);
+  document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));
+  window.addEventListener("pagehide", close);
+  window.addEventListener("pageshow", open);
+  document.addEventListener("pointerdown", (event) => { pressed = event.target; });
+  for (const name of ["pointerup", "pointercancel"]) document.addEventListener(name, () => { pressed = null; setTimeout(settle); });
+  for (const name of ["focusout", "selectionchange", "pointerout", "input", "toggle"]) {
+    document.addEventListener(name, () => { if (waiting.size) setTimeout(settle); }, true);
+  }
+  open();
+})();

@@ -1,0 +1,147 @@
+"""The pages that can be watched; each screen names its own in its `routes.py`, as `LIVE`."""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final, Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from client import ClientError, RefusedError
+from console.service_clients import PersonClients, is_away
+
+
+class Read(Protocol):
+    """Reads what the page shows, with the fields of its path and its query; the answer has to fit into JSON."""
+
+    def __call__(
+        self, clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]
+    ) -> Awaitable[Any]: ...
+
+
+MOST_COUNTED: Final = 100
+_MAX_ADDRESS: Final = 1_000
+_MAX_FIELDS: Final = 20
+
+
+class KeyRevokedError(Exception):
+    """The person's key is refused, so the person is out."""
+
+
+@dataclass(frozen=True, slots=True)
+class LivePage:
+    """A page that can be watched.
+
+    Args:
+        path: such as `/b/{brand}/keywords`; a field stands for one part of the path.
+        read: called every few seconds for all tabs of a person on this page.
+    """
+
+    path: str
+    read: Read
+
+    def fields(self, path: str) -> dict[str, str] | None:
+        """The fields of a path; None if it is another page's."""
+        own, given = self.path.split("/"), path.split("/")
+        if len(own) != len(given):
+            return None
+        found: dict[str, str] = {}
+        for name, value in zip(own, given, strict=True):
+            if name.startswith("{") and value:
+                found[name[1:-1]] = value
+            elif name != value:
+                return None
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Something of a page that is read again and again."""
+
+    key: str
+    read: Callable[[PersonClients], Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedAddress:
+    """What a tab watches: its page, if that is a live one, and the counts of its brand."""
+
+    brand: str | None
+    page: Watched | None
+    counts: Watched | None
+
+    @classmethod
+    def of(cls, address: str, pages: Iterable[LivePage]) -> "WatchedAddress | None":
+        """Reads a path of the console with its query; None for what is no address of a page."""
+        parts = urlsplit(address) if address.startswith("/") and not address.startswith("//") else None
+        if parts is None or len(address) > _MAX_ADDRESS:
+            return None
+        try:
+            query = dict(parse_qsl(parts.query, max_num_fields=_MAX_FIELDS))
+        except ValueError:
+            return None
+        names = parts.path.split("/")
+        brand = names[2] if names[1] == "b" and len(names) > 2 and names[2] else None  # noqa: PLR2004
+        return cls(
+            brand,
+            _page(parts.path, query, pages),
+            None
+            if brand is None
+            else Watched(f"counts {brand}", lambda clients: read_counts(clients, brand)),
+        )
+
+
+def _page(path: str, query: Mapping[str, str], pages: Iterable[LivePage]) -> Watched | None:
+    for each in pages:
+        fields = each.fields(path)
+        if fields is not None:
+            key = f"page {path} {json.dumps(query, sort_keys=True)}"
+            return Watched(key, partial(each.read, fields=fields, query=query))
+    return None
+
+
+async def read_counts(clients: PersonClients, brand: str) -> dict[str, int]:
+    """What waits for a decision, by screen of the navigation; up to MOST_COUNTED of each."""
+    drafts, posts = await read_each(
+        clients.orchestrator.list_drafts(brand=brand, state="waiting", limit=MOST_COUNTED),
+        clients.social.list_brand_posts(brand, state="waiting", limit=MOST_COUNTED),
+    )
+    found = {"drafts": drafts, "posts": posts}
+    return {name: len(answer["items"]) for name, answer in found.items() if "items" in answer}
+
+
+async def read_each(*reads: Awaitable[Any]) -> list[Any]:
+    """The answers side by side; a service that is away does not hide what others say.
+
+    Raises:
+        KeyRevokedError: the person's key is refused.
+    """
+    answers = await asyncio.gather(*map(read_or_away, reads), return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException):
+            raise answer
+    return list(answers)
+
+
+async def read_or_away(read: Awaitable[Any]) -> Any:
+    """The answer; what stands in its place while the service is away or refuses the call.
+
+    Raises:
+        KeyRevokedError: the person's key is refused.
+    """
+    try:
+        return await read
+    except RefusedError as error:
+        if error.status == HTTPStatus.UNAUTHORIZED:
+            raise KeyRevokedError from None
+        return {"away": True} if is_away(error) else {"refused": error.status}
+    except ClientError:
+        return {"away": True}
+
+
+def fingerprint(state: Any) -> str:
+    """A short word that differs for another state, in every process alike."""
+    return hashlib.sha256(json.dumps(state, sort_keys=True, default=str).encode()).hexdigest()[:12]

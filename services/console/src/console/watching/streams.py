@@ -1,0 +1,185 @@
+"""The open streams of the process. What they watch is read once for all tabs of a person, however many there are."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Final
+from uuid import UUID
+
+import structlog
+
+from chassis import Connections
+from console.service_clients import PersonClients
+from console.sessions import store
+from console.watching.pages import KeyRevokedError, Watched, WatchedAddress, fingerprint, read_or_away
+
+log = structlog.get_logger(__name__)
+HEARTBEAT_SECONDS: Final = 15.0
+"""How often a quiet stream sends a comment, so that no proxy takes it for dead."""
+RETRY_MILLISECONDS: Final = 2_000
+
+
+class TooManyStreamsError(Exception):
+    """The person, or the process, has as many streams as it may."""
+
+
+@dataclass(eq=False, slots=True)
+class LiveStream:
+    """The stream of one tab."""
+
+    person: UUID
+    session: UUID
+    woken: asyncio.Event = field(default_factory=asyncio.Event)
+    ended: str = ""
+    """Why it ends: `session`, or `stop`; empty while it goes on."""
+
+    def end(self, why: str) -> None:
+        self.ended = why
+        self.woken.set()
+
+
+class SharedPoll:
+    """Reads one thing with one person's key, while a tab watches it."""
+
+    def __init__(self, watched: Watched, clients: PersonClients, every: float) -> None:
+        self._watched = watched
+        self._clients = clients
+        self._every = every
+        self.streams: set[LiveStream] = set()
+        self.state: Any = None
+        self.fingerprint = ""
+        self.task = asyncio.create_task(self._run(), name="live poll")
+
+    async def _run(self) -> None:
+        while True:
+            try:
+                state = await read_or_away(self._watched.read(self._clients))
+            except KeyRevokedError:
+                for stream in self.streams:
+                    stream.end("session")
+                return
+            except Exception:
+                # The streams go on: the page is as it was when it was loaded.
+                log.exception("live_read_failed", watched=self._watched.key.partition(" ")[0])
+            else:
+                self._note(state)
+            await asyncio.sleep(self._every)
+
+    def _note(self, state: Any) -> None:
+        found = fingerprint(state)
+        if found != self.fingerprint:
+            self.state, self.fingerprint = state, found
+            for stream in self.streams:
+                stream.woken.set()
+
+
+class LiveStreams:
+    """Opens, bounds and ends the streams.
+
+    Args:
+        every: interval of reading what tabs watch.
+        of_person: the most streams of one person.
+        of_process: the most streams in all.
+    """
+
+    def __init__(
+        self, *, every: float, of_person: int, of_process: int, idle: timedelta, age: timedelta
+    ) -> None:
+        self._every = every
+        self._of_person = of_person
+        self._of_process = of_process
+        self._idle = idle
+        self._age = age
+        self._streams: set[LiveStream] = set()
+        self._polls: dict[tuple[UUID, str], SharedPoll] = {}
+        self._is_stopping = False
+
+    @property
+    def polls(self) -> int:
+        """How many things are being read."""
+        return len(self._polls)
+
+    def open(self, person: UUID, session: UUID) -> LiveStream:
+        """Raises TooManyStreamsError."""
+        own = sum(each.person == person for each in self._streams)
+        if self._is_stopping or own >= self._of_person or len(self._streams) >= self._of_process:
+            raise TooManyStreamsError
+        stream = LiveStream(person, session)
+        self._streams.add(stream)
+        return stream
+
+    async def events(
+        self, stream: LiveStream, address: WatchedAddress, clients: PersonClients, seen: str
+    ) -> AsyncIterator[str]:
+        """The text of a stream, until the tab leaves, the session ends or the process stops.
+
+        `seen` is the id of the last event that the tab has, `<page>.<counts>`; empty for a new tab.
+        """
+        page = self._watch(stream, address.page, clients)
+        counts = self._watch(stream, address.counts, clients)
+        seen_page, _, seen_counts = seen.partition(".")
+        try:
+            yield f"retry: {RETRY_MILLISECONDS}\n\n"
+            while not stream.ended:
+                stream.woken.clear()
+                now_page, now_counts = _fingerprint(page), _fingerprint(counts)
+                mark = f"{now_page or seen_page}.{now_counts or seen_counts}"
+                if now_counts and now_counts != seen_counts and counts is not None:
+                    seen_counts = now_counts
+                    yield f"id: {mark}\nevent: counts\ndata: {json.dumps(counts.state)}\n\n"
+                if now_page and now_page != seen_page:
+                    seen_page = now_page
+                    yield f"id: {mark}\nevent: changed\ndata: page\n\n"
+                try:
+                    async with asyncio.timeout(HEARTBEAT_SECONDS):
+                        await stream.woken.wait()
+                except TimeoutError:
+                    yield ":\n\n"
+            if stream.ended == "session":
+                yield "event: ended\ndata: session\n\n"
+        finally:
+            self.close(stream)
+
+    def _watch(
+        self, stream: LiveStream, watched: Watched | None, clients: PersonClients
+    ) -> SharedPoll | None:
+        if watched is None:
+            return None
+        key = (stream.person, watched.key)
+        poll = self._polls.get(key)
+        if poll is None or poll.task.done():
+            poll = self._polls[key] = SharedPoll(watched, clients, self._every)
+        poll.streams.add(stream)
+        return poll
+
+    def close(self, stream: LiveStream) -> None:
+        """Forgets a stream, and ends the reading that nobody watches any more."""
+        self._streams.discard(stream)
+        for key, poll in list(self._polls.items()):
+            poll.streams.discard(stream)
+            if not poll.streams:
+                poll.task.cancel()
+                del self._polls[key]
+
+    async def end_with_sessions(self, connections: Connections) -> None:
+        """Ends the streams whose sessions have ended, all by one query."""
+        wanted = {each.session for each in self._streams}
+        if not wanted:
+            return
+        async with connections.connection() as connection:
+            going = await store.find_going(connection, wanted, idle=self._idle, age=self._age)
+        for stream in self._streams:
+            if stream.session in wanted - going:
+                stream.end("session")
+
+    def stop(self) -> None:
+        """Ends all streams at once; the browsers come back by themselves, to another process."""
+        self._is_stopping = True
+        for stream in self._streams:
+            stream.end("stop")
+
+
+def _fingerprint(poll: SharedPoll | None) -> str:
+    return "" if poll is None else poll.fingerprint

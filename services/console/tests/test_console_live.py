@@ -1,0 +1,151 @@
+"""The streams of live updates: what they say, and when they end."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+
+from chassis.testing import running
+from console.app import ConsoleApp
+from console.settings import Settings
+from console.watching.pages import LivePage, WatchedAddress
+
+KEY = "test-service-key-0123456789"
+PASSWORD = "correct horse battery staple"
+
+
+class LiveReader:
+    """A tab's stream."""
+
+    def __init__(self, answer: httpx.Response) -> None:
+        self.answer = answer
+        self._lines = answer.aiter_lines()
+        self.last_id = ""
+
+    async def next(self, *wanted: str) -> str:
+        """The data of the next event with one of the names; an empty text at the end of the stream."""
+        name = ""
+        async with asyncio.timeout(60):
+            async for line in self._lines:
+                field, _, value = line.partition(": ")
+                if field == "id":
+                    self.last_id = value
+                elif field == "event":
+                    name = value
+                elif field == "data" and name in wanted:
+                    return value
+        return ""
+
+
+@asynccontextmanager
+async def stream(person: httpx.AsyncClient, page: str, seen: str = "") -> AsyncIterator[LiveReader]:
+    headers = {"Last-Event-ID": seen} if seen else {}
+    async with person.stream("GET", "/live", params={"page": page}, headers=headers) as answer:
+        yield LiveReader(answer)
+
+
+async def make_brand(console: Any) -> None:
+    await console.orchestrator.set_brand("grind", name="Daily Grind")
+
+
+async def test_a_tab_hears_of_a_change_and_a_tab_that_was_hidden_of_what_it_missed(
+    console: Any, person: httpx.AsyncClient
+) -> None:
+    await make_brand(console)
+    async with stream(person, "/b/grind/keywords") as tab:
+        assert tab.answer.status_code == 200
+        assert tab.answer.headers["content-type"].startswith("text/event-stream")
+        assert tab.answer.headers["x-accel-buffering"] == "no"
+        assert await tab.next("changed") == "page"
+        await console.orchestrator.submit_keywords("grind", b"pour over", content_type="text/plain")
+        assert await tab.next("changed") == "page"
+        seen = tab.last_id
+    # What changes while the tab is hidden is said when it comes back, and only then.
+    await console.orchestrator.submit_keywords("grind", b"cold brew", content_type="text/plain")
+    async with stream(person, "/b/grind/keywords", seen) as tab:
+        assert await tab.next("changed") == "page"
+        assert tab.last_id != seen
+
+
+async def test_a_stream_ends_with_its_session(console: Any, person: httpx.AsyncClient) -> None:
+    async with stream(person, "/") as tab:
+        assert await tab.next("changed") == "page"
+        await person.post("/sign-out")
+        assert await tab.next("ended") == "session"
+        assert await tab.next("changed") == ""
+    async with stream(person, "/") as tab:
+        assert tab.answer.status_code == 401
+
+
+async def test_others_brands_and_addresses_elsewhere_are_not_watched(console: Any) -> None:
+    await make_brand(console)
+    await console.orchestrator.set_brand("other", name="Other")
+    async with httpx.AsyncClient(
+        base_url=console.url, headers={"Origin": console.url}, timeout=60, trust_env=False
+    ) as bound:
+        link = await console.invite("Bea", "viewer", ["other"])
+        await bound.post(link, data={"name": "Bea", "password": PASSWORD})
+        for page in ("/b/grind/keywords", "//elsewhere.example/", "https://elsewhere.example/"):
+            answer = await bound.get("/live", params={"page": page})
+            assert answer.status_code == 404, page
+
+
+async def test_streams_are_bounded_read_once_and_end_with_the_process(
+    service_urls: dict[str, str], console: Any
+) -> None:
+    settings = {
+        "database_url": console.database_url,
+        "service_key": KEY,
+        "http_port": 0,
+        "live_streams_per_person": 3,
+        "console_url": "http://127.0.0.1:8016/console",
+        **service_urls,
+    }
+    app = ConsoleApp(Settings.model_validate(settings))
+    async with running(app):
+        url = f"http://127.0.0.1:{app.port}/console"
+        async with httpx.AsyncClient(
+            base_url=url, headers={"Origin": f"http://127.0.0.1:{app.port}"}, timeout=60, trust_env=False
+        ) as person:
+            link = await console.invite("Ada")
+            await person.post(f"/start/{link.rpartition('/')[2]}", data={"name": "Ada", "password": PASSWORD})
+            async with (
+                stream(person, "/") as first,
+                stream(person, "/") as second,
+                stream(person, "/") as third,
+            ):
+                tabs = (first, second, third)
+                assert [await tab.next("changed") for tab in tabs] == ["page"] * 3
+                assert app.pages.state.console.live.polls == 1
+                refused = await person.get("/live", params={"page": "/"})
+                assert refused.status_code == 429
+                assert "Too many tabs" in refused.text
+                app.stop()
+                assert [await tab.next("changed", "ended") for tab in tabs] == [""] * 3
+    assert app.pages.state.console.live.polls == 0
+
+
+@pytest.mark.parametrize(
+    ("address", "brand", "is_live"),
+    [
+        ("/", None, True),
+        ("/b/acme/keywords?state=refused", "acme", True),
+        ("/b/acme/keywords/", "acme", False),
+        ("/b/acme/drafts", "acme", False),
+        ("/me", None, False),
+    ],
+)
+def test_addresses(address: str, brand: str | None, is_live: bool) -> None:
+    async def read(*_: object, **__: object) -> None: ...
+
+    pages = (
+        LivePage("/", read),
+        LivePage("/b/{brand}/keywords", read),
+        LivePage("/b/{brand}/keywords/{id}", read),
+    )
+    found = WatchedAddress.of(address, pages)
+    assert found is not None
+    assert (found.brand, found.page is not None, found.counts is not None) == (brand, is_live, bool(brand))
