@@ -1,6 +1,7 @@
 """What connecting an account at a network, a site or another outside service takes."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,10 @@ class Account:
     user: str = ""
     address_example: str = ""
     """Of the address that a person gives; empty: the account is at `api`, or at a default of the gateway's."""
+    needed_settings: Mapping[str, str] = field(default_factory=dict)
+    """Further settings that a person has to give → an example of each."""
+    further_settings: Mapping[str, str] = field(default_factory=dict)
+    """Settings that a form offers besides → an example of each."""
     api: str | None = None
     """The provider's own address; None: the account's settings hold one."""
     login: OAuthLogin | None = None

@@ -5,7 +5,12 @@ from typing import Final
 from integrations.account import Account
 from integrations.networks.network import Network, TextLimit
 
-TELEGRAM_ACCOUNT: Final = Account(kind="telegram", secret="token", api="https://api.telegram.org")
+TELEGRAM_ACCOUNT: Final = Account(
+    kind="telegram",
+    secret="token",
+    needed_settings={"chat": "@acme_coffee"},
+    api="https://api.telegram.org",
+)
 TELEGRAM: Final = Network(
     name="telegram",
     title="Telegram",
