@@ -1,7 +1,6 @@
 """Routes of the page about a brand's channels and targets, and of the settings of a target.
 
-The gateway, which keeps accounts, takes no keys of people. So the page shows what the others know of an account, with the
-command that connects, tests or removes it.
+The page shows what publisher and social know of an account, with the command that connects, tests or removes it.
 """
 
 from collections.abc import Mapping

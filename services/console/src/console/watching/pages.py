@@ -14,7 +14,7 @@ from client import ClientError, RefusedError
 from console.service_clients import PersonClients, is_away
 
 
-class Read(Protocol):
+class PageReading(Protocol):
     """Reads what the page shows, with the fields of its path and its query; the answer has to fit into JSON."""
 
     def __call__(
@@ -41,7 +41,7 @@ class LivePage:
     """
 
     path: str
-    read: Read
+    read: PageReading
 
     def fields(self, path: str) -> dict[str, str] | None:
         """The fields of a path; None if it is another page's."""
