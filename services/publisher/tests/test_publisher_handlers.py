@@ -120,7 +120,7 @@ async def publisher(database: Database, orchestrator: Any, context: Context) -> 
     async with OrchestratorClient(
         orchestrator.url,
         SecretStr("test-service-key-0123456789"),
-        timeout_seconds=5,
+        timeout_seconds=60,
         max_bytes=100_000,
         orchestrator=Dependency("orchestrator", outages=(UnavailableError,)),
     ) as client:

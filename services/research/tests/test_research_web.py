@@ -247,7 +247,7 @@ async def test_a_site_that_never_answers_costs_its_own_page_alone(world: World) 
         await gone.wait()
 
     world.site.pages["/d"] = never
-    async with behind(str(world.api.base_url), world.corpus, ReaderPool(), timeout_seconds=3) as research:
+    async with behind(str(world.api.base_url), world.corpus, ReaderPool(), timeout_seconds=20) as research:
         found = await research.search(ResearchQuery("cold brew", "acme", SEARCHED, command=uuid4()))
     gone.set()
     assert isinstance(found, ResearchResult)

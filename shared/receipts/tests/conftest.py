@@ -86,7 +86,7 @@ class World:
         return EffectAbsent()
 
     def steps(self, **changes: Any) -> list[Step]:
-        return [Step(**({"name": "make", "send": self.make, "detect": self.find, "seconds": 2.0} | changes))]
+        return [Step(**({"name": "make", "send": self.make, "detect": self.find, "seconds": 30.0} | changes))]
 
 
 @pytest.fixture

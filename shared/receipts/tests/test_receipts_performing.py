@@ -205,10 +205,10 @@ async def test_an_answer_that_comes_after_the_lease_is_believed(world: World) ->
         await go_on.wait()
         return remote
 
-    slow = [Step("make", slowly, seconds=5)]
+    slow = [Step("make", slowly, seconds=60)]
     paused = asyncio.create_task(world.receipts.perform(world.effect, slow))
     await sent.wait()
-    await world.pass_time(7)
+    await world.pass_time(62)
     assert isinstance(await world.receipts.perform(world.effect, slow), EffectInDoubt)
     go_on.set()
     assert isinstance(await paused, EffectPerformed)
@@ -226,9 +226,9 @@ async def test_whoever_comes_to_send_after_his_lease_sends_nothing(world: World)
         await go_on.wait()
         return await world.make(work)
 
-    paused = asyncio.create_task(world.receipts.perform(world.effect, world.steps(send=late, seconds=5)))
+    paused = asyncio.create_task(world.receipts.perform(world.effect, world.steps(send=late, seconds=60)))
     await began.wait()
-    await world.pass_time(7)
+    await world.pass_time(62)
     with pytest.raises(WaitFor):  # the fence is closed; what had been sent may still show up
         await world.receipts.perform(world.effect, world.steps())
     go_on.set()

@@ -17,7 +17,6 @@ async def test_what_a_person_selects_and_types_stays_while_the_page_renews_itsel
     console: Any, signed_in: Page, page_checks: Any
 ) -> None:
     page = signed_in
-    expect.set_options(timeout=60_000)
     await console.orchestrator.set_brand("grind", name="Daily Grind")
     await submit(console, "pour over")
     await page.goto(f"{console.url}/b/grind/keywords")

@@ -31,7 +31,7 @@ async def web(database: Database, orchestrator: Any) -> AsyncIterator[httpx.Asyn
     async with OrchestratorClient(
         orchestrator.url,
         SecretStr(KEY["X-Service-Key"]),
-        timeout_seconds=5,
+        timeout_seconds=60,
         max_bytes=100_000,
         orchestrator=Dependency("orchestrator", outages=(UnavailableError,)),
     ) as drafts:

@@ -201,7 +201,7 @@ async def targets(
     async with OrchestratorClient(
         orchestrator.url,
         KEY,
-        timeout_seconds=5,
+        timeout_seconds=60,
         max_bytes=100_000,
         orchestrator=Dependency("orchestrator", outages=(UnavailableError,)),
     ) as client:

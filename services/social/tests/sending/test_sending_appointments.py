@@ -26,7 +26,7 @@ def appointments(
 ) -> ScheduledPostPublisher:
     """As another replica has them."""
     peer = Peer("the orchestrator", orchestrator[1], "ORCHESTRATOR_URL", SecretStr(KEY))
-    client = ServiceClient(peer, timeout_seconds=5, max_bytes=64_000)
+    client = ServiceClient(peer, timeout_seconds=60, max_bytes=64_000)
     known = social_service.dependency("the other's orchestrator", outages=(UnavailableError,))
     urls = FeedUrls.under(social_settings["public_url"])
     return ScheduledPostPublisher(social_service.database, urls, SendingGate(client, known))

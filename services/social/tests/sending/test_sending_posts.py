@@ -189,7 +189,7 @@ async def test_only_what_a_publisher_that_is_there_says_of_a_picture_counts_as_a
     state, url = orchestrator
     state.pages_are = status
     peer = Peer("the publisher", url, "PAGES_URL", None)
-    async with ServiceClient(peer, timeout_seconds=5, max_bytes=1_000) as client:
+    async with ServiceClient(peer, timeout_seconds=60, max_bytes=1_000) as client:
         with pytest.raises(NotSent) as raised:
             await pictures.PublishedPictures(client).read(COVER.url)
     assert (raised.value.retry_at is None) is counts

@@ -238,7 +238,7 @@ async def test_too_much_is_final_and_names_the_setting(library: Library, notes: 
 
 async def test_nobody_listening_passes(free_port: Callable[[], int]) -> None:
     peer = Peer("the library", f"http://127.0.0.1:{free_port()}", "LIBRARY_URL", SecretStr(KEY))
-    async with ServiceClient(peer, timeout_seconds=5, max_bytes=1000) as client:
+    async with ServiceClient(peer, timeout_seconds=60, max_bytes=1000) as client:
         with pytest.raises(
             UnavailableError, match=r"the library does not answer at http://.*/v1/x: ConnectError"
         ):
@@ -265,7 +265,7 @@ async def test_a_service_that_breaks_off_is_away(library: Library) -> None:
     async with TcpProxy("127.0.0.1", int(library.url.rpartition(":")[2])) as proxy:
         proxy.strike(b"GET /v1/", towards=Direction.SERVER)
         peer = Peer("the library", f"http://127.0.0.1:{proxy.port}", "LIBRARY_URL", SecretStr(KEY))
-        async with ServiceClient(peer, timeout_seconds=5, max_bytes=1000) as client:
+        async with ServiceClient(peer, timeout_seconds=60, max_bytes=1000) as client:
             with pytest.raises(UnavailableError, match="broke off"):
                 await client.get(f"/v1/note/{library.add('tea')}", about="x")
 

@@ -333,9 +333,9 @@ def test_a_connection_that_was_reset_before_it_is_written_to_is_told_as_broken(
         port = server.sockets[0].getsockname()[1]
         for use in (
             lambda each: each.write(b"GET"),
-            lambda each: each.start_tls(ssl.create_default_context(), timeout=5),
+            lambda each: each.start_tls(ssl.create_default_context(), timeout=60),
         ):
-            connected = await AsyncioConnections().connect_tcp("127.0.0.1", port, timeout=5)
+            connected = await AsyncioConnections().connect_tcp("127.0.0.1", port, timeout=60)
             await eventually(lambda: connected.get_extra_info("is_readable"))  # noqa: B023 - at once
             with pytest.raises((httpcore2.WriteError, httpcore2.ConnectError)):
                 await use(connected)

@@ -39,7 +39,7 @@ def media_type_by_name(url: str) -> str | None:
 def media_type_by_fetching(url: str) -> str | None:
     """The media type of the fetched picture; None if the fetch fails, as from an unreachable server."""
     try:
-        with build_opener(ProxyHandler({})).open(url, timeout=5) as answer:
+        with build_opener(ProxyHandler({})).open(url, timeout=60) as answer:
             kind: str = answer.headers.get_content_type()
     except (OSError, HTTPException):
         return None
