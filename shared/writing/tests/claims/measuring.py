@@ -27,6 +27,7 @@ from writing.model.copying import SourceRuns
 from writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
 from writing.model.judge.findings import apply_reading
 from writing.model.judge.question import (
+    MAX_QUOTES,
     CitedSentence,
     Claim,
     Quote,
@@ -42,6 +43,8 @@ A_REQUEST: Final = 10
 """Sentences."""
 HOLDS, CONCEIVABLE, REFUSED = "holds", "conceivable", "refused"
 """By code."""
+AGREEING = "agreeing judge"
+"""What is kept if a judge confirms whatever it is asked, and shows all there is for it."""
 AGREES, KEPT, GIVEN_UP = "judge agrees", "kept", "given up"
 """The judge finds it supported, whatever code does; what both keep; what code holds, and the judge refuses."""
 
@@ -132,12 +135,21 @@ def together(items: Sequence[Item]) -> tuple[list[CitedSentence], dict[str, Evid
 
 
 def count(items: Sequence[Item]) -> None:
-    """Prints what code makes of each kind, and what would be left if a judge agreed to all it may confirm."""
+    """Prints what code makes of each kind, and what is kept if a judge agrees to all it may confirm."""
     table = defaultdict[str, Counter[str]](Counter)
     for each in items:
-        verdict, _ = checked(each)
+        verdict, judged = checked(each)
+        if verdict != REFUSED:
+            judged = apply_reading(judged, agreeing(each.cited), material_of(each))
         table[each.kind].update(("sentences", verdict))
-    _tell(table, ("sentences", HOLDS, CONCEIVABLE, REFUSED))
+        table[each.kind].update({AGREEING: isinstance(judged, SupportedSentence)})
+    _tell(table, ("sentences", HOLDS, CONCEIVABLE, REFUSED, AGREEING))
+
+
+def agreeing(cited: Sequence[Evidence]) -> Reading:
+    """What a judge says who confirms whatever it is asked."""
+    quotes = tuple(Quote(passage=each.id, words=each.text[:600]) for each in cited)[:MAX_QUOTES]
+    return Reading(number=1, claims=(Claim(says="all of it", quotes=quotes),), why="", finding="supported")
 
 
 def tell(folder: Path, items: Sequence[Item]) -> None:
@@ -226,9 +238,9 @@ def _renamed(reading: Reading, each: Item, asked: Sequence[str]) -> Reading:
 
 
 def _tell(table: dict[str, Counter[str]], columns: Sequence[str]) -> None:
-    _say(f"{'':32}" + "".join(f"{column:>14}" for column in columns))
+    _say(f"{'':32}" + "".join(f"{column:>16}" for column in columns))
     for kind, counts in table.items():
-        _say(f"{kind:32}" + "".join(f"{counts[column]:>14}" for column in columns))
+        _say(f"{kind:32}" + "".join(f"{counts[column]:>16}" for column in columns))
 
 
 def _say(line: str) -> None:

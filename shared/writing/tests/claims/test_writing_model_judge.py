@@ -202,7 +202,7 @@ def test_which_of_the_fifty_lies_are_left_to_the_judge() -> None:
     assert through == LEFT_TO_THE_JUDGE
 
 
-def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_six_in_ten() -> None:
+def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_seven_in_ten() -> None:
     caught = [
         lie["said"]
         for lie in SUBTLE
@@ -212,10 +212,10 @@ def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_six_i
         )
     ]
 
-    assert len(caught) >= 64
+    assert len(caught) >= 73
 
 
-@pytest.mark.parametrize(("style", "kept"), [("told", 23), ("free", 27)])
+@pytest.mark.parametrize(("style", "kept"), [("told", 23), ("free", 30)])
 def test_a_stranger_loses_few_true_sentences_where_a_judge_confirms_them(style: str, kept: int) -> None:
     draft = next(each for each in STRANGERS if each["style"] == style)
     material = of_draft(draft)
