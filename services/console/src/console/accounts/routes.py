@@ -25,6 +25,7 @@ from console.pages import (
     page,
     redirect,
 )
+from console.sign_in.confirming import confirm_password
 from integrations.sites import SITES
 
 NAVIGATION: Final = (NavigationEntry("accounts", "/b/{brand}/accounts", 70),)
@@ -34,6 +35,7 @@ _SHOWN: Final = 10
 _PAGE: Final = 200
 _MOST_PAGES: Final = 5
 _LONGEST_NAME: Final = 40
+
 router = APIRouter(include_in_schema=False)
 
 
@@ -169,21 +171,10 @@ async def set_target(request: Request, brand: str, target: str, viewer: Viewer, 
 async def reset_target(request: Request, brand: str, target: str, viewer: Viewer, form: FormData) -> Response:
     """Removes the settings of a target; its articles stay."""
     viewer.check_may(Scope.OPERATE)
-    viewer.check_confirmed()
+    await confirm_password(request, viewer, form)
 
     async def act() -> Response:
         await viewer.publisher.delete_target(brand, target)
         return redirect(request, f"/b/{brand}/accounts?done=target_reset")
 
     return await once(request, viewer, form, act)
-
-
-@router.get("/b/{brand}/accounts/targets/{target}/remove")
-async def show_target_again(
-    request: Request,
-    brand: str,
-    target: str,
-    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
-) -> Response:
-    """Whoever has given the password again comes back here."""
-    return redirect(request, f"/b/{brand}/accounts/targets/{target}")

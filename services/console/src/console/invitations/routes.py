@@ -13,10 +13,10 @@ from console.pages.layout import texts_of
 from console.pages.parts import parts_of
 from console.people import store
 from console.people.domain import LONGEST_PASSWORD, SHORTEST_PASSWORD, clean_name
-from console.people.store import Invitation, NameTakenError, PasswordLock
+from console.people.store import Invitation, NameTakenError
 from console.sealing import new_key, seal, token_hash, token_key, unseal
 from console.sign_in.beginning import begin_session, signed_in
-from console.sign_in.routes import PURPOSE
+from console.sign_in.passwords import lock_with_password
 
 router = APIRouter(include_in_schema=False)
 _LONGEST_NAME: Final = 80
@@ -44,9 +44,8 @@ async def accept_invitation(request: Request, token: str, form: FormData) -> Res
         error = texts("people.password_short", n=SHORTEST_PASSWORD)
     if found is None or error:
         return _shown(request, found, name=name, error=error)
-    own_key, salt = new_key(), parts.passwords.new_salt()
-    derived = await parts.passwords.derive(password, salt)
-    lock = PasswordLock(salt, parts.passwords.cost.written(), seal(own_key, derived, PURPOSE))
+    own_key = new_key()
+    lock = await lock_with_password(parts, own_key, password)
     try:
         async with parts.connections.whole() as work:
             taken = await store.take_invitation(work.connection, token_hash(token))

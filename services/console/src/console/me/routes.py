@@ -13,10 +13,8 @@ from console.pages import FormData, PageViewer, Viewer, once, page, redirect
 from console.pages.parts import parts_of
 from console.people import store as people
 from console.people.domain import LONGEST_PASSWORD, SHORTEST_PASSWORD
-from console.people.store import PasswordLock
-from console.sealing import seal
 from console.sessions import store as sessions
-from console.sign_in.routes import PURPOSE, check_password
+from console.sign_in.passwords import check_password, lock_with_password
 from console.texts import LANGUAGES
 
 router = APIRouter(include_in_schema=False)
@@ -66,9 +64,7 @@ async def change_password(request: Request, viewer: Viewer, form: FormData) -> R
         return await _page(request, viewer, viewer.t("people.password_short", n=SHORTEST_PASSWORD))
     if (wrong := await check_password(request, viewer.person, form.raw("password"))) is not None:
         return await _page(request, viewer, viewer.t(wrong))
-    salt = parts.passwords.new_salt()
-    derived = await parts.passwords.derive(password, salt)
-    lock = PasswordLock(salt, parts.passwords.cost.written(), seal(viewer.own_key, derived, PURPOSE))
+    lock = await lock_with_password(parts, viewer.own_key, password)
     async with parts.connections.whole() as work:
         await people.set_lock(work.connection, viewer.person.id, lock)
         await sessions.end_sessions(work.connection, viewer.person.id, but=viewer.session.id)

@@ -45,8 +45,17 @@ async def _sign_in(request: Request, _: Exception) -> Response:
     return redirect(request, sign_in_path(request))
 
 
-async def _confirm(request: Request, _: Exception) -> Response:
-    return redirect(request, sign_in_path(request, "/confirm"))
+async def _confirm(request: Request, error: Exception) -> Response:
+    assert isinstance(error, PasswordNeededError)
+    viewer = _viewer(request)
+    return page(
+        request,
+        viewer,
+        "sign_in/confirm.html.j2",
+        error.status_code,
+        fields=error.fields,
+        error=texts_of(request, viewer)(error.error) if error.error else None,
+    )
 
 
 async def _refused(request: Request, error: Exception) -> Response:

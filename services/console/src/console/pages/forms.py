@@ -32,6 +32,11 @@ class Form:
         """Returns all values of a field, such as those of checkboxes."""
         return [value for key, value in self._fields if key == name]
 
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """All names and values, in the order of the form."""
+        return tuple(self._fields)
+
     def __contains__(self, name: str) -> bool:
         return any(key == name for key, _ in self._fields)
 

@@ -22,7 +22,7 @@ from console.sessions import cookies, store
 from console.sessions.store import Session
 from console.texts import Texts
 
-CONFIRMED_FOR: Final = timedelta(minutes=15)
+CONFIRMED_FOR: Final = timedelta(minutes=10)
 """How long a password counts for grave acts."""
 
 
@@ -34,10 +34,14 @@ class SignInNeededError(HTTPException):
 
 
 class PasswordNeededError(HTTPException):
-    """The act is grave and the password was given too long ago; the handler asks for it."""
+    """The act is grave and the password was given too long ago; the handler asks for it, and repeats the form."""
 
-    def __init__(self) -> None:
+    def __init__(self, fields: tuple[tuple[str, str], ...], error: str | None) -> None:
         super().__init__(HTTPStatus.FORBIDDEN, "give your password again")
+        self.fields = fields
+        """What the form sent, without the password."""
+        self.error = error
+        """Key of the text that says why the password was not taken."""
 
 
 class PageViewer(PersonClients):
@@ -72,10 +76,10 @@ class PageViewer(PersonClients):
         if not self.person.is_owner:
             raise HTTPException(HTTPStatus.FORBIDDEN, self.t("layout.error.owner"))
 
-    def check_confirmed(self) -> None:
-        """Raises PasswordNeededError before a grave act, unless the password was given lately."""
-        if datetime.now(UTC) - self.session.confirmed_at > CONFIRMED_FOR:
-            raise PasswordNeededError
+    @property
+    def is_confirmed(self) -> bool:
+        """Whether the password was given lately, so that `confirm_password` does not ask for it."""
+        return datetime.now(UTC) - self.session.confirmed_at <= CONFIRMED_FOR
 
     async def gather(self, **calls: Awaitable[Any]) -> dict[str, Any]:
         """Awaits calls of the services side by side; a part whose service is away is an `Away`.

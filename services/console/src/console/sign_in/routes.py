@@ -1,42 +1,25 @@
-"""`/sign-in`, `/sign-out` and `/confirm`: signing in by password, and giving it again before grave acts."""
+"""`/sign-in` and `/sign-out`: signing in by password."""
 
 from http import HTTPStatus
-from typing import Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from console.pages import FormData, Viewer, page, redirect
+from console.pages import FormData, page, redirect
 from console.pages.layout import texts_of
-from console.pages.parts import ConsoleParts, parts_of
+from console.pages.parts import parts_of
 from console.pages.viewer import find_viewer
 from console.people import store as people
-from console.people.domain import Person
-from console.people.store import PasswordLock
-from console.sealing import PasswordCost, SealedError, token_hash, unseal
+from console.sealing import token_hash
 from console.sessions import cookies
 from console.sessions import store as sessions
 from console.sign_in import slowing
 from console.sign_in.beginning import begin_session, network, signed_in
+from console.sign_in.passwords import open_with_password
 from console.urls import HOME, safe_next
 
 router = APIRouter(include_in_schema=False)
-_NO_SALT: Final = b"no such account!"
-PURPOSE: Final = "password"
-
-
-async def open_with_password(parts: ConsoleParts, lock: PasswordLock | None, password: str) -> bytes | None:
-    """Returns the person's own key; None for a wrong password, or for no person, after the same time."""
-    salt = _NO_SALT if lock is None else lock.salt
-    cost = None if lock is None else PasswordCost.read(lock.cost)
-    key = await parts.passwords.derive(password, salt, cost)
-    if lock is None:
-        return None
-    try:
-        return unseal(lock.sealed, key, PURPOSE)
-    except SealedError:
-        return None
 
 
 @router.get("/sign-in")
@@ -80,40 +63,3 @@ async def sign_out(request: Request) -> Response:
     cookies.clear(response, parts.urls)
     response.headers["Clear-Site-Data"] = '"cache"'
     return response
-
-
-@router.get("/confirm")
-async def show_confirm(request: Request, viewer: Viewer, next: str = HOME) -> Response:  # noqa: A002
-    return page(request, viewer, "sign_in/confirm.html.j2", next_page=safe_next(next), error=None)
-
-
-@router.post("/confirm")
-async def confirm(request: Request, viewer: Viewer, form: FormData) -> Response:
-    next_page = safe_next(form.text("next", HOME))
-    error = await check_password(request, viewer.person, form.raw("password"))
-    if error is not None:
-        return page(
-            request,
-            viewer,
-            "sign_in/confirm.html.j2",
-            HTTPStatus.FORBIDDEN,
-            next_page=next_page,
-            error=viewer.t(error),
-        )
-    async with parts_of(request).connections.connection() as connection:
-        await sessions.confirm_session(connection, viewer.session.id)
-    return redirect(request, next_page)
-
-
-async def check_password(request: Request, person: Person, password: str) -> str | None:
-    """Returns the key of a text that says why a password is not taken; None: it is right."""
-    parts = parts_of(request)
-    async with parts.connections.connection() as connection:
-        if await slowing.blocked_until(connection, person.name, network(request)) is not None:
-            return "sign_in.slowed"
-        lock = await people.find_lock(connection, person.id)
-    if await open_with_password(parts, lock, password) is not None:
-        return None
-    async with parts.connections.connection() as connection:
-        await slowing.note_failure(connection, person.name, network(request))
-    return "sign_in.wrong_password"

@@ -21,11 +21,13 @@ from console.pages import (
     page,
     redirect,
 )
+from console.sign_in.confirming import confirm_password
 from console.site import views
 
 NAVIGATION: Final = (NavigationEntry("site", "/b/{brand}/site", 80),)
 DONE: Final = ("saved", "nothing", "reset", "logo_removed")
 """What the page says was done, by the word in its address."""
+
 router = APIRouter(include_in_schema=False)
 
 
@@ -102,7 +104,7 @@ async def save_site(request: Request, brand: str, viewer: Viewer, form: FormData
 async def reset_site(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
     """Restores all defaults; the site's own address stops working."""
     viewer.check_may(Scope.OPERATE)
-    viewer.check_confirmed()
+    await confirm_password(request, viewer, form)
 
     async def act() -> Response:
         await viewer.publisher.reset_site_settings(brand)
@@ -115,21 +117,10 @@ async def reset_site(request: Request, brand: str, viewer: Viewer, form: FormDat
 async def remove_logo(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
     """Removes the logo from pages and covers."""
     viewer.check_may(Scope.OPERATE)
-    viewer.check_confirmed()
+    await confirm_password(request, viewer, form)
 
     async def act() -> Response:
         await viewer.publisher.delete_logo(brand)
         return redirect(request, f"/b/{brand}/site?done=logo_removed")
 
     return await once(request, viewer, form, act)
-
-
-@router.get("/b/{brand}/site/reset")
-@router.get("/b/{brand}/site/logo/remove")
-async def show_site_again(
-    request: Request,
-    brand: str,
-    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
-) -> Response:
-    """Whoever has given the password again comes back here."""
-    return redirect(request, f"/b/{brand}/site")

@@ -21,6 +21,7 @@ from console.people.api import LINK_GOOD_FOR
 from console.people.domain import SCOPES, Role, clean_name
 from console.sealing import new_token, seal, token_hash, token_key
 from console.sessions import store as sessions
+from console.sign_in.confirming import confirm_password
 
 router = APIRouter(include_in_schema=False)
 NAVIGATION: Final = (NavigationEntry("team", "/people", order=10, scope=Scope.ADMIN),)
@@ -43,7 +44,7 @@ async def show_people(request: Request, viewer: Viewer) -> Response:
 async def invite(request: Request, viewer: Viewer, form: FormData) -> Response:
     """Makes the person's API key with the owner's own, and shows the link once."""
     viewer.check_owner()
-    viewer.check_confirmed()
+    await confirm_password(request, viewer, form)
     name, role, brands = clean_name(form.text("name")), form.text("role"), form.all("brands")
     if not 1 <= len(name) <= _LONGEST_NAME or role not in list(Role):
         raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("people.name_missing"))
@@ -98,7 +99,7 @@ async def end_sessions(request: Request, person: UUID, viewer: Viewer, form: For
 async def remove(request: Request, person: UUID, viewer: Viewer, form: FormData) -> Response:
     """Revokes the person's API key and ends all sessions; nobody removes themselves."""
     viewer.check_owner()
-    viewer.check_confirmed()
+    await confirm_password(request, viewer, form)
     if person == viewer.person.id:
         raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("team.not_yourself"))
 
