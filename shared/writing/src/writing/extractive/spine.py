@@ -6,15 +6,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from documents.blocks import Definitions, Listing, Note, Paragraph, Table, words_in
+from documents.blocks import Definitions, Listing, Note, Paragraph, Table
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS
-from documents.words import is_definition, stems_of, telling_stems
+from documents.words import stems_of, telling_stems
 from writing.extractive import openings, references
+from writing.extractive.beginnings import BeginningFinder, named_line, opening_first
 from writing.extractive.endings import cut_units, ended, has_promise, without_bare_end, without_promises
-from writing.extractive.mending import is_sentence
 from writing.extractive.titles import comparable, declaration, declared_name, heading_of, tidy
-from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below, paragraphs_of
+from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below
 from writing.quality.likeness import runs
 
 WHOLE_WORDS: Final = 1_500
@@ -29,36 +29,18 @@ MAX_SUBSECTIONS: Final = 12
 LOWEST_LEVEL: Final = 4
 MAX_READ: Final = 40
 """Sub-sections that are read."""
-MIN_SHARE: Final = 60
 MIN_SUBSECTION_WORDS: Final = 20
 OWN_WORDS: Final = 60
 """A sub-section with fewer words of its own takes in the sections below it."""
-MIN_OPENING_WORDS: Final = 8
-MIN_ENTRY_WORDS: Final = 4
-MIN_LEAD_WORDS: Final = 15
-MIN_LEAD: Final = 3
-SURELY_ABOUT: Final = 0.8
-LIFTED_FROM: Final = 4
-MIN_NAMED: Final = 0.5
-"""The share of the keyword that a later paragraph has in its first sentence, to open where the first one cannot."""
 REPEATED_RUN: Final = 5
 LEAST_REPEATED: Final = 20
 """Shorter units are not compared: terse sentences are alike."""
 REPEATED: Final = 0.4
 """The share of runs of five words from which a unit repeats others."""
-_NO_OPENING: Final = re.compile(
-    r"^(?:now that|(?:important |please )?note|examples?(?=:)|warning|caution|tip|important|beware|hint|todo|fixme|deprecated|obsolete)\b[:!.,]?",
-    re.IGNORECASE,
-)
 # Parts that any page may have: their text is the page's own introduction.
 _INTRODUCTIONS: Final = frozenset(
     "introduction overview description background general about summary basics purpose motivation rationale preface".split()  # noqa: SIM905
 )
-# "This section …" stands first.
-_ITS_OWN: Final = frozenset(stems_of("section chapter page document article guide text"))
-# Between the name of a manual's page and what it is.
-_JOINT: Final = re.compile(r"\s+(\\?--?|[–—])\s+")  # noqa: RUF001 - dashes
-MAX_NAME: Final = 80
 _SKIPPED: Final = re.compile(
     r"^(?:name|see also|references?|bibliography|further reading|related \w+|authors?|author\(s\)|author.s? .{0,20}|credits|acknowledge?ments|bugs|known bugs|files|synopsis|"
     r"syntax|feedback|reporting bugs|history|news|change ?log|changes|release notes|what.s new.{0,40}|copyright|copying|licen[cs]e|to-?do|"
@@ -97,14 +79,12 @@ class SpineReader:
         units: UnitReader,
     ) -> None:
         self._section = section
-        self._keyword = tuple(keyword)
-        self._about = about
         self._units = units
         self._heading = frozenset(
             each for title in (*titles_above, section.title) for each in stems_of(title)
         )
-        self._above = self._heading | {*keyword}
-        self._known = set(self._above)
+        self._known = {*self._heading, *keyword}
+        self._beginnings = BeginningFinder(section, keyword, about, self._heading)
 
     def read(self) -> Spine:
         """Returns the parts of the article.
@@ -114,18 +94,18 @@ class SpineReader:
         """
         section, children = self._introduced()
         introduction = self._connected(self._units.read(section, self._heading), self._heading, begins=True)
-        introduction = _opening_first(introduction)
+        introduction = opening_first(introduction)
         subsections = self._below(children)
-        if (named := _named_line(children)) is not None:
+        if (named := named_line(children)) is not None:
             term, explanation = named
             if introduction and references.is_pointer(introduction[0].first):
                 del introduction[0]
             return self._begun([explanation, *introduction], subsections, term=term)
-        if (found := self._beginning(introduction)) is not None:
+        if (found := self._beginnings.beginning(introduction)) is not None:
             return self._begun(found, subsections)
         if (spine := self._unheaded(subsections)) is not None:
             return spine
-        if (later := self._later(introduction)) is not None:
+        if (later := self._beginnings.later(introduction)) is not None:
             return self._begun(later, subsections)
         raise NoSpineError("has no paragraph that opens an article")
 
@@ -139,7 +119,7 @@ class SpineReader:
         units = self._units.read(section, self._heading)
         subsections = self._below(children)
         for at, unit in enumerate(units):
-            if self._may_begin(unit):
+            if self._beginnings.may_begin(unit):
                 ahead = [each for each in units[:at] if not each.first]
                 return self._begun([unit, *ahead, *units[at + 1 :]], subsections)
         found = self._subsections(subsections, 0)
@@ -151,20 +131,6 @@ class SpineReader:
         """Returns the sections that are shown under headings of their own."""
         listed = entries_below(self._section)
         return [each for each in children if each not in listed and not _SKIPPED.match(each.title.strip())]
-
-    def _may_begin(self, unit: Unit) -> bool:
-        """Whether a text can start with this unit, once readers know where it is from."""
-        first = unit.first
-        is_lead = len(unit.blocks) > 1 and len(first.split()) >= MIN_LEAD
-        is_told = is_sentence(first) and words_in(unit.blocks[0]) >= MIN_OPENING_WORDS
-        needs_before = references.is_dependent(first, self._heading | _ITS_OWN)
-        return (
-            (is_lead or is_told)
-            and not first.endswith("?")
-            and not _NO_OPENING.match(first)
-            and not (openings.begins_with_pronoun(first) and needs_before)
-            and not openings.is_step(first)
-        )
 
     def _begun(
         self,
@@ -193,42 +159,6 @@ class SpineReader:
                 term = declaration(section.title) if is_declared else tidy(section.title)
         return Part(None, units, term=term)
 
-    def _beginning(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
-        """Returns the introduction from its first paragraph, or from a later one that opens better; None if none opens."""
-        is_own = self._begins(introduction)
-        if is_own and not self._opens(introduction[0]) and openings.tells_what_it_does(introduction[1].first):
-            # "This is an overloaded function.", and then what it does.
-            return introduction[1:]
-        if is_own and not self._is_weak(introduction[0]):
-            return introduction
-        is_explained = is_own and openings.is_gloss(introduction[0].first)
-        for at, unit in enumerate(introduction[:LIFTED_FROM]):
-            first = replace(unit, behind_drop=False)
-            is_about = is_definition(self._keyword, unit.first) or (
-                not is_explained and openings.speaks_of(self._keyword, unit.first)
-            )
-            is_behind_synopsis = all(each.is_bare for each in introduction[:at])
-            is_later = is_behind_synopsis or (
-                self._share(unit.first) >= MIN_NAMED and not openings.begins_with_condition(unit.first)
-            )
-            is_better = is_about or (not is_own and is_later)
-            if is_better and self._opens(first) and not openings.is_weak(unit.first):
-                return [first, *introduction[at + 1 :]]
-        return introduction if is_own else None
-
-    def _is_weak(self, unit: Unit) -> bool:
-        """Whether the article may start with this unit, but a paragraph that speaks of the keyword is better."""
-        return openings.is_weak(unit.first) or self._share(unit.text) == 0
-
-    def _later(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
-        """Returns the introduction from the first paragraph that opens, where neither its own first one nor a sub-section does."""
-        for at, unit in enumerate(introduction[:LIFTED_FROM]):
-            first = replace(unit, behind_drop=False)
-            is_about = self._share(first.text) > 0 and not openings.begins_with_condition(first.first)
-            if is_about and self._opens(first) and not references.adds(first.first):
-                return [first, *introduction[at + 1 :]]
-        return None
-
     def _introduced(self) -> tuple[Section, tuple[Section, ...]]:
         """Returns the section with a first sub-section "Introduction" or "Description" as its own text."""
         section = self._section
@@ -245,45 +175,6 @@ class SpineReader:
                 others = (*section.children[:at], *child.children, *section.children[at + 1 :])
                 return replace(section, blocks=blocks, children=()), others
         return section, section.children
-
-    def _begins(self, introduction: Sequence[Unit]) -> bool:
-        """Whether the article may start with these units; a first short sentence may stand before the opening."""
-        first = introduction[0].blocks if introduction else ()
-        is_short = (
-            len(first) == 1
-            and isinstance(first[0], Paragraph)
-            and len(first[0].text.split()) < MIN_OPENING_WORDS
-            and not introduction[0].behind_drop
-            and not self._opens(introduction[0])
-        )
-        if not is_short:
-            return bool(introduction) and self._opens(introduction[0])
-        prose = (each for each in introduction[1:] if isinstance(each.blocks[0], Paragraph))
-        return any(self._opens(each) for each in [*prose][:1])
-
-    def _opens(self, unit: Unit) -> bool:
-        """Whether the article may start with this unit."""
-        first, block = unit.first, unit.blocks[0]
-        if unit.behind_drop or first.endswith("?") or _NO_OPENING.match(first):
-            return False
-        is_silent = self._about < SURELY_ABOUT and self._share(unit.text) == 0
-        if is_silent or references.is_dependent(first, self._heading):
-            return False
-        if isinstance(block, Paragraph) and openings.needs_before(first, self._above):
-            return False
-        if isinstance(block, Definitions):
-            return unit.words >= MIN_SHARE and _is_reference(block)
-        if len(unit.blocks) > 1 and not first.endswith((".", "!")):
-            is_lead = len(first.split()) >= MIN_ENTRY_WORDS and openings.has_verb(first)
-            return is_lead and unit.words >= MIN_LEAD_WORDS
-        is_prose = isinstance(block, Paragraph) and (len(unit.blocks) > 1 or is_sentence(block.text))
-        is_told = is_definition(self._keyword, first) or openings.is_gloss(first)
-        return is_prose and words_in(block) >= (MIN_ENTRY_WORDS if is_told else _least_words(self._section))
-
-    def _share(self, text: str) -> float:
-        """Returns the share of the keyword's stems that occur."""
-        wanted = frozenset(self._keyword)
-        return len(wanted.intersection(stems_of(text))) / max(1, len(wanted))
 
     def _connected(self, units: Sequence[Unit], heading: AbstractSet[str], *, begins: bool) -> list[Unit]:
         """Returns the units that readers understand behind those before them."""
@@ -352,7 +243,7 @@ class SpineReader:
         units = self._connected(self._units.read(section, heading), heading, begins=False)
         if units and not isinstance(units[0].blocks[0], Table):
             # A table under its heading stays there: what follows speaks of it.
-            units = _opening_first(units)
+            units = opening_first(units)
         if units and units[0].behind_drop and not self._names(section, units[0]):
             return []
         below = [
@@ -378,7 +269,7 @@ class SpineReader:
         first = part.units[0] if part.units else None
         if (
             first is None
-            or not self._opens(first)
+            or not self._beginnings.opens(first)
             or references.has_unknown_subject(first.first, self._heading)
         ):
             return None
@@ -448,26 +339,6 @@ def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
             yield replace(part, units=tuple(units))
 
 
-def _named_line(sections: Sequence[Section]) -> tuple[str, Unit] | None:
-    """Returns the name and its explanation from the first section of a manual's page: "postmap - lookup table management"."""
-    for section in sections[:1]:
-        line = section.blocks[0] if len(section.blocks) == 1 else None
-        if comparable(section.title) == "name" and isinstance(line, Paragraph) and not line.flags:
-            name, joint, explanation = (
-                _JOINT.split(line.text, 1) if _JOINT.search(line.text) else (line.text, "", "")
-            )
-            if joint and len(name) <= MAX_NAME and explanation:
-                return name, Unit((Paragraph(explanation),))
-    return None
-
-
-def _is_reference(listed: Definitions) -> bool:
-    """Whether a list explains names: of those, the first explanation says what the page is about."""
-    first = listed.entries[0]
-    told = next(paragraphs_of(first.blocks), None)
-    return all(" " not in term for term in first.terms) and told is not None and is_sentence(told.text)
-
-
 def _is_enough(section: Section, parts: Sequence[Part]) -> bool:
     """Whether a sub-section is worth its heading: not only the beginning of a text that ends at a hole."""
     words = sum(part.words for part in parts)
@@ -476,22 +347,6 @@ def _is_enough(section: Section, parts: Sequence[Part]) -> bool:
     if all(isinstance(block, Listing | Table) for block in blocks):
         return is_example
     return words >= max(MIN_SUBSECTION_WORDS, min(OWN_WORDS, section.own_words // 2))
-
-
-def _least_words(section: Section) -> int:
-    """Returns the fewest words of an opening: "Query or set the limits." tells of a function all there is."""
-    return MIN_ENTRY_WORDS if section.level >= ENTRY_LEVEL else MIN_OPENING_WORDS
-
-
-def _opening_first(units: Sequence[Unit]) -> list[Unit]:
-    """Moves notes, a synopsis and its options in front of the introduction behind its first paragraph."""
-    ahead = 0
-    while ahead < len(units) and isinstance(units[ahead].blocks[0], Note | Listing | Table):
-        ahead += 1
-    if not 0 < ahead < len(units):
-        return [*units]
-    first = replace(units[ahead], behind_drop=False)
-    return [first, *units[:ahead], *units[ahead + 1 :]]
 
 
 def _words(parts: Sequence[Part]) -> int:
