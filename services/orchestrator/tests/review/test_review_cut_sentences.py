@@ -8,6 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from chassis.http.problem_codes import RefusalError
+from orchestrator.article_workflow.text_checks import TextChecks
 from writing import Article
 from writing.article import ArticleEvidence, CitedPassage, CutPlace, CutSentence, KeptSentence
 
@@ -235,3 +237,39 @@ async def test_each_sentence_of_a_version_has_its_verdict_also_those_that_a_pers
     assert [each["verdict"] for each in second["blocks"][0]["sentences"]] == ["unsupported", "confirmed"]
     assert (second["carried"], second["total"], second["version"]) == (1, 2, 2)
     assert (await draft.api.get(path, params={"version": 9})).status_code == 404
+
+
+async def test_a_text_that_is_typed_is_checked_and_nothing_is_stored(draft: Any) -> None:
+    path = f"/v1/content/{draft.content_id}/check"
+    body = "Cold brew steeps for thirty hours. [1] It tastes mild. [1] It keeps for two weeks. [1]\n"
+    answer = await draft.api.post(path, json={"body_markdown": body, "version": 1})
+
+    found = answer.json()
+    assert (answer.status_code, found["carried"], found["total"], found["version"]) == (200, 2, 3, 1)
+    (sentence,) = found["to_look_at"]
+    assert (sentence["text"], sentence["verdict"]) == ("Cold brew steeps for thirty hours.", "unsupported")
+    assert body[sentence["start"] : sentence["end"]] == sentence["text"]
+    assert (await draft.draft())["version"] == 1
+    (await draft.api.put("/v1/brands/other", json={"name": "Other"})).raise_for_status()
+    reader = await key(draft.api, "reader", scopes=["read"])
+    of_another = await key(draft.api, "other", scopes=["read"], brands=["other"])
+    async with httpx.AsyncClient(base_url=draft.api.base_url) as client:
+        statuses = [
+            (await client.post(path, json={"body_markdown": text}, headers=caller)).status_code
+            for caller, text in ((reader, body), (of_another, body), ({}, body), (reader, "x" * 100_001))
+        ]
+    assert statuses == [200, 404, 401, 422]
+    assert (await draft.api.post(path, json={"body_markdown": body, "version": 9})).status_code == 404
+    log = (await draft.api.get("/v1/audit-log")).json()["items"]
+    assert not [each for each in log if each["operation"].endswith("/check")]
+
+
+async def test_of_many_texts_at_once_one_is_checked_at_a_time_and_too_many_are_refused(draft: Any) -> None:
+    checks = TextChecks(draft.database, most_waiting=2)
+    text = " ".join(f"Brewer {at} steeps tea for {at} hours. [1]" for at in range(40))
+    answers = await asyncio.gather(
+        *(checks.check(draft.content_id, None, text) for _ in range(5)), return_exceptions=True
+    )
+    refused = [each for each in answers if isinstance(each, RefusalError)]
+    assert (len(refused), {each.status_code for each in refused}) == (3, {429})
+    assert (await checks.check(draft.content_id, None, text)) is not None, "it goes on afterwards"

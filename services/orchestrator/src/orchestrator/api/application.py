@@ -16,7 +16,7 @@ from orchestrator import cycles, review, schedule, workflows
 from orchestrator import problem_codes as codes
 from orchestrator.activity import activity_routes
 from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
-from orchestrator.article_workflow import content_routes
+from orchestrator.article_workflow import CHECK, LARGER_TEXTS, content_routes
 from orchestrator.audits import audit_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.calendar import calendar_routes
@@ -72,7 +72,7 @@ def http_api(
     app = api(
         "Brand Engine: orchestrator",
         authorise,
-        larger_bodies=cycles.LARGER_BODIES | review.LARGER_TEXTS | schedule.LARGER_BODIES,
+        larger_bodies=cycles.LARGER_BODIES | review.LARGER_TEXTS | LARGER_TEXTS | schedule.LARGER_BODIES,
         lists=cycles.LARGER_BODIES,
         takes_api_keys=True,
         answers=database,
@@ -119,7 +119,7 @@ def http_api(
         workflow_routes(database, limits, stuck_after),
         judge_routes(database, judges, exam, at_gateway=judges_at_gateway),
     )
-    keep_audit_log(app, database, shown_once=SHOWN_ONCE)
+    keep_audit_log(app, database, changes_nothing=[CHECK], shown_once=SHOWN_ONCE)
     refuse_with(
         app,
         {

@@ -15,7 +15,7 @@ from orchestrator.article_workflow.handlers import ContentWorkflow
 from orchestrator.article_workflow.models import CutSentenceView, MeasureView, SourceView, cut_sentence_views
 from orchestrator.article_workflow.outcomes import REASONS
 from orchestrator.article_workflow.research import ResearchClient
-from orchestrator.article_workflow.routes import content_routes
+from orchestrator.article_workflow.routes import CHECK, LARGER_TEXTS, content_routes
 from orchestrator.article_workflow.siblings import measure_draft
 from orchestrator.article_workflow.store import (
     article_contexts,
@@ -41,8 +41,10 @@ from orchestrator.article_workflow.versions import (
 )
 
 __all__ = [
+    "CHECK",
     "HELD_UP_BY_DRAFTS",
     "HELD_UP_SINCE",
+    "LARGER_TEXTS",
     "MAX_VERSION",
     "REASONS",
     "RETURNED_DRAFTS",

@@ -6,17 +6,21 @@ from datetime import date, datetime
 from typing import Annotated, Final, Self
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from chassis.http.api import View
 from envelope.brand.article import ArticleText
+from envelope.brand.texts import prose
 from orchestrator.article_workflow.article_search import ArticleState, FoundArticle
 from orchestrator.article_workflow.store import StoredContent
-from orchestrator.article_workflow.versions import MarkedVersion, VersionEvidence
+from orchestrator.article_workflow.versions import MAX_VERSION, MarkedVersion, VersionEvidence
+from orchestrator.requests import RequestBody
 from writing.article import ArticleEvidence
 from writing.body import MarkdownBlockKind
 from writing.quality.measures import Measure
 
+MAX_CHECKED_TEXT: Final = 100_000
+"""Characters of a text that is checked; as many as an article has at most."""
 CARRIED: Final = frozenset({"quoted", "held", "confirmed", "transition"})
 """Verdicts of sentences that need no person: their passages say them, or they state nothing."""
 
@@ -208,6 +212,55 @@ class MarkedArticleView(View):
             passages={
                 name: CitedPassageView.model_validate(asdict(each)) for name, each in marked.passages.items()
             },
+        )
+
+
+def _readable(text: str) -> str:
+    """The text as it was typed, so that places in it stay; raises ValueError for control characters."""
+    prose(text)
+    return text
+
+
+class CheckTextBody(RequestBody):
+    """A text that is not saved."""
+
+    body_markdown: Annotated[str, Field(max_length=MAX_CHECKED_TEXT), AfterValidator(_readable)]
+    """As it would be saved."""
+    version: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=MAX_VERSION,
+            examples=[1],
+            description="That the text was made from; left out: the one that stands.",
+        ),
+    ] = None
+
+
+class CheckedTextView(View):
+    """A text that is not saved, as its sentences compare with what the article rests on."""
+
+    content_id: UUID
+    version: int
+    """The version whose evidence it was compared with."""
+    carried: Annotated[int, Field(examples=[11])]
+    """Sentences that a passage carries, or that state nothing."""
+    total: Annotated[int, Field(examples=[12])]
+    """All sentences."""
+    to_look_at: tuple[MarkedSentenceView, ...]
+    """The other sentences, in order: what no passage says, as far as the rules on words can tell, what they cannot read, and what an
+    editor keeps."""
+
+    @classmethod
+    def of(cls, content_id: UUID, marked: MarkedVersion) -> Self:
+        found = [each for block in marked.blocks for each in block.sentences]
+        others = [each for each in found if each.verdict not in CARRIED]
+        return cls(
+            content_id=content_id,
+            version=marked.version,
+            carried=len(found) - len(others),
+            total=len(found),
+            to_look_at=tuple(MarkedSentenceView.model_validate(asdict(each)) for each in others),
         )
 
 

@@ -8,7 +8,17 @@ from uuid import UUID
 from fastapi import APIRouter, Query, Response
 
 from chassis.database.pool import kept_plans
-from chassis.http.api import READ, UNKNOWN, IfNoneMatch, MayRead, Moment, conditional, refusal, router
+from chassis.http.api import (
+    READ,
+    UNKNOWN,
+    IfNoneMatch,
+    MayRead,
+    Moment,
+    add_routes,
+    conditional,
+    refusal,
+    router,
+)
 from chassis.http.callers import Caller
 from chassis.http.conditional import entity_tag
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
@@ -18,6 +28,8 @@ from orchestrator import problem_codes as codes
 from orchestrator.article_workflow.article_search import ArticleState, search_articles
 from orchestrator.article_workflow.models import (
     ArticleList,
+    CheckedTextView,
+    CheckTextBody,
     ContentList,
     ContentView,
     EvidenceView,
@@ -25,16 +37,26 @@ from orchestrator.article_workflow.models import (
     ScoreView,
 )
 from orchestrator.article_workflow.store import StoredContent, find_content, find_contents
+from orchestrator.article_workflow.text_checks import TextChecks
 from orchestrator.article_workflow.versions import MAX_VERSION, find_evidence, find_marked
 from orchestrator.brands import seen_slug
 from orchestrator.removal import find_deleted
 from orchestrator.requests import WITHOUT_NUL
 
 MAX_IDS: Final = 50
+CHECK: Final = "/v1/content/{content_id}/check"
+LARGER_TEXTS: Final = {CHECK: 1_500_000}
+"""100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
 GONE: Final = refusal(HTTPStatus.GONE, "It was deleted; `detail` says when and by whom.")
 
 
 def content_routes(database: Database) -> APIRouter:
+    routes = APIRouter()
+    add_routes(routes, _reading(database), _checking(database))
+    return routes
+
+
+def _reading(database: Database) -> APIRouter:
     routes = router(tags=["content"])
 
     @routes.get(
@@ -160,6 +182,36 @@ def content_routes(database: Database) -> APIRouter:
                 since=since,
             )
         return ArticleList.of(found, limit)
+
+    return routes
+
+
+def _checking(database: Database) -> APIRouter:
+    routes = router(tags=["content"])
+    checks = TextChecks(database)
+
+    @routes.post(
+        "/content/{content_id}/check",
+        summary="Check a text without saving it",
+        responses={
+            **UNKNOWN,
+            **GONE,
+            **refusal(
+                HTTPStatus.TOO_MANY_REQUESTS, "Many texts are being checked; again after `Retry-After`."
+            ),
+        },
+    )
+    async def check_article_text(
+        caller: MayRead, content_id: UUID, request: CheckTextBody
+    ) -> CheckedTextView:
+        """Compares each changed sentence with the passages by rules on words. Nothing is stored, and no model is asked."""
+        await _known(database, content_id, caller)
+        found = await checks.check(content_id, request.version, request.body_markdown)
+        if found is None:
+            raise RefusalError(
+                codes.UNKNOWN_VERSION, f"there is no version {request.version} of article {content_id}"
+            )
+        return CheckedTextView.of(content_id, found)
 
     return routes
 

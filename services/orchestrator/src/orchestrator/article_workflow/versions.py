@@ -175,16 +175,42 @@ class MarkedVersion:
     passages: Mapping[str, CitedPassage]
 
 
+@dataclass(frozen=True, slots=True)
+class ComparableVersion:
+    """A version with what texts are compared with: its own, or one that a person is typing."""
+
+    version: int
+    research_id: UUID
+    body_markdown: str
+    evidence: ArticleEvidence
+    """As its writer stored it, also of sentences that people changed since."""
+    language: str
+
+    def mark(self, markdown: str | None = None) -> MarkedVersion:
+        """Returns its text, or this one in its place, with the verdict of each sentence. Takes up to a second."""
+        text = self.body_markdown if markdown is None else markdown
+        blocks = mark_article(text, self.evidence, language=self.language)
+        return MarkedVersion(self.version, self.research_id, blocks, self.evidence.passages)
+
+
+async def find_comparable(
+    connection: Connection, content_id: UUID, version: int | None = None
+) -> ComparableVersion | None:
+    """Returns a version to compare with, by default the current one; None if it does not exist."""
+    row = await _evidence_row(connection, content_id, version)
+    if row is None:
+        return None
+    return ComparableVersion(
+        row["version"], row["research_id"], row["body_markdown"], _written_evidence(row), row["language"]
+    )
+
+
 async def find_marked(
     connection: Connection, content_id: UUID, version: int | None = None
 ) -> MarkedVersion | None:
     """Returns a version with the verdict of each sentence, by default the current one; None if it does not exist."""
-    row = await _evidence_row(connection, content_id, version)
-    if row is None:
-        return None
-    evidence = _written_evidence(row)
-    blocks = await asyncio.to_thread(mark_article, row["body_markdown"], evidence, language=row["language"])
-    return MarkedVersion(row["version"], row["research_id"], blocks, evidence.passages)
+    found = await find_comparable(connection, content_id, version)
+    return None if found is None else await asyncio.to_thread(found.mark)
 
 
 async def _evidence_row(
