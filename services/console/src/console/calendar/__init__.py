@@ -1,0 +1,1 @@
+"""A brand's calendar: articles, posts, schedules and free slots as a list, by week and by month; each can be moved."""

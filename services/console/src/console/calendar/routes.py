@@ -1,0 +1,293 @@
+"""Routes of the calendar: list, week and month, moves by form or by dragging, and files for other programs."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Annotated, Any, Final, Literal
+from urllib.parse import parse_qsl
+from zoneinfo import ZoneInfo
+
+from fastapi import APIRouter, Depends
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from console.calendar import views
+from console.calendar.views import CalendarEntry, CalendarQuery
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
+
+NAVIGATION: Final = (NavigationEntry("calendar", "/b/{brand}/calendar", 55),)
+_PAGE: Final = 200
+_MOST_PAGES: Final = 3
+"""Pages that are read of each service's calendar; beyond them the page says from when on entries are missing."""
+_DONE: Final = frozenset({"move", "first", "slot", "unschedule"})
+router = APIRouter(include_in_schema=False)
+buttons = APIRouter(prefix="/b/{brand}/calendar/{kind}/{entry_id}")
+Verb = Literal["move", "first", "slot", "unschedule"]
+
+
+@router.get("/b/{brand}/calendar")
+async def show_calendar(request: Request, brand: str, viewer: Viewer) -> Response:
+    """What goes out when, with the view, the days and the filters of the address."""
+    return await _show(request, brand, viewer, request.query_params)
+
+
+@dataclass(frozen=True)
+class _Zones:
+    """The zone of the calendar, and what may be chosen instead."""
+
+    chosen: ZoneInfo
+    offered: tuple[str, ...]
+    settings: Any
+    slots: Any
+
+
+async def _zones(viewer: PageViewer, brand: str, named: str) -> _Zones:
+    parts = await viewer.gather(
+        settings=viewer.orchestrator.get_brand(brand), slots=viewer.social.list_account_slots(brand)
+    )
+    settings, slots = parts["settings"], parts["slots"]
+    accounts = slots["items"] if slots else []
+    own = viewer.person.zone if views.is_zone(viewer.person.zone) else "UTC"
+    of_brand = views.brand_zone(settings or None, accounts, own)
+    offered = (of_brand, own, *(each.get("time_zone", "UTC") for each in accounts), named, "UTC")
+    chosen = named if views.is_zone(named) else of_brand
+    return _Zones(ZoneInfo(chosen), tuple(dict.fromkeys(filter(views.is_zone, offered))), settings, slots)
+
+
+async def _show(
+    request: Request,
+    brand: str,
+    viewer: PageViewer,
+    query: Mapping[str, str],
+    *,
+    refusal: str = "",
+    status: int = HTTPStatus.OK,
+    tried: "_Press | None" = None,
+) -> Response:
+    now = datetime.now(UTC)
+    zones = await _zones(viewer, brand, query.get("zone", ""))
+    zone = zones.chosen
+    today = now.astimezone(zone).date()
+    wanted = CalendarQuery.of(query, today)
+    read = await _read(viewer, brand, wanted, zone)
+    accounts = zones.slots["items"] if zones.slots else []
+    entries = [
+        *views.article_entries(brand, read.articles, zone, now),
+        *views.post_entries(brand, read.posts, (each["account"] for each in accounts), zone, now),
+        *views.slot_entries(accounts, zone),
+    ]
+    days = views.calendar_days(
+        wanted, [each for each in entries if read.cut is None or each.at <= read.cut], today
+    )
+    t = replace(viewer.t, zone=zone.key)
+    done, on = query.get("done", ""), query.get("on", "")
+    return page(
+        request,
+        viewer,
+        "calendar/calendar.html.j2",
+        status=status,
+        t=t,
+        time=t.time,
+        brand=brand,
+        wanted=wanted,
+        all_views=views.VIEWS,
+        kinds=views.KINDS,
+        zone=zone.key,
+        zones=zones.offered,
+        days=days,
+        is_empty=not any(each.entries for each in days),
+        today=today,
+        weekdays=views.WEEKDAYS,
+        cut=read.cut,
+        cut_day=read.cut and read.cut.astimezone(zone).date(),
+        # A service is named once, however many of its answers are missing.
+        aways={each.service: each for each in (*read.aways, zones.settings, zones.slots) if not each},
+        accounts=views.posting_times(accounts),
+        quiet=(zones.settings or {}).get("quiet_hours"),
+        refusal=refusal,
+        retry=None if tried is None else tried.typed(entries),
+        done=done if done in _DONE else "",
+        done_on=views.told_day(on),
+        may_review=viewer.may(Scope.REVIEW),
+    )
+
+
+@dataclass(frozen=True)
+class _CalendarReading:
+    """What the services answered."""
+
+    articles: list[Any]
+    posts: list[Any]
+    aways: list[Any]
+    cut: datetime | None
+    """From then on entries are missing, because there are too many."""
+
+
+async def _read(viewer: PageViewer, brand: str, wanted: CalendarQuery, zone: ZoneInfo) -> _CalendarReading:
+    begin, end = views.span_of(wanted.days, zone)
+    asked: dict[str, Any] = {}
+    if wanted.kind in {"", "article", "schedule"}:
+        asked["articles"] = viewer.orchestrator
+    if wanted.kind in {"", "post"}:
+        asked["posts"] = viewer.social
+    found: dict[str, list[Any]] = {"articles": [], "posts": []}
+    after: dict[str, str | None] = dict.fromkeys(asked)
+    aways: list[Any] = []
+    for _ in range(_MOST_PAGES):
+        answers = await viewer.gather(
+            **{
+                name: service.list_calendar_entries(
+                    brand=brand, from_=begin, to=end, after=after[name], limit=_PAGE
+                )
+                for name, service in asked.items()
+            }
+        )
+        for name, answer in answers.items():
+            if answer:
+                found[name] += answer["items"]
+                after[name] = answer["next"]
+            else:
+                aways.append(answer)
+            if not answer or answer["next"] is None:
+                del asked[name]
+        if not asked:
+            break
+    cuts = [datetime.fromisoformat(found[name][-1]["at"]) for name in asked]
+    return _CalendarReading(found["articles"], found["posts"], aways, min(cuts, default=None))
+
+
+@dataclass(frozen=True)
+class _TypedMove:
+    """The form of an entry as a person sent it."""
+
+    entry: CalendarEntry
+    day: str
+    clock: str
+
+
+@dataclass(frozen=True)
+class _Press:
+    """A button of an entry that was pressed."""
+
+    request: Request
+    brand: str
+    kind: Literal["articles", "posts"]
+    entry_id: str
+    viewer: Viewer
+    form: FormData
+
+    @property
+    def back(self) -> dict[str, str]:
+        """The view that the form was on."""
+        told = dict(parse_qsl(self.form.text("back").removeprefix("?")[:500]))
+        return {name: told[name] for name in ("view", "day", "kind", "zone") if name in told}
+
+    def typed(self, entries: list[CalendarEntry]) -> _TypedMove | None:
+        """What was typed, if the entry is on the page and may be moved."""
+        kind = self.kind.removesuffix("s")
+        for each in entries:
+            if (each.kind, each.id) == (kind, self.entry_id) and each.can_move:
+                return _TypedMove(each, self.form.text("date", each.day), self.form.text("time", each.clock))
+        return None
+
+    async def refused(self, refusal: str, status: int = HTTPStatus.BAD_REQUEST) -> Response:
+        return await _show(
+            self.request, self.brand, self.viewer, self.back, refusal=refusal, status=status, tried=self
+        )
+
+
+Press = Annotated[_Press, Depends()]
+
+
+@buttons.post("/{verb}")
+async def change_entry(press: Press, verb: Verb) -> Response:
+    """Moves an entry to a time or the next free slot, puts a post first, or takes the time away."""
+    press.viewer.check_may(Scope.REVIEW)
+    at: datetime | None = None
+    if verb == "move":
+        zone = press.form.text("zone")
+        at = views.told_moment(
+            press.form.text("date"),
+            press.form.text("time"),
+            ZoneInfo(zone if views.is_zone(zone) else press.viewer.person.zone),
+        )
+        if at is None:
+            return await press.refused(press.viewer.t("calendar.bad_time"))
+
+    async def act() -> Response:
+        moved = await (_change_article if press.kind == "articles" else _change_post)(press, verb, at)
+        today = datetime.now(UTC).date()
+        back = CalendarQuery.of(press.back, today).query()
+        day = "" if moved is None else f"&on={moved.astimezone(_zone_of(press)).date().isoformat()}"
+        return redirect(press.request, f"/b/{press.brand}/calendar{back}&done={verb}{day}")
+
+    return await once_or_refused(press.request, press.viewer, press.form, act, press.refused)
+
+
+def _zone_of(press: _Press) -> ZoneInfo:
+    zone = press.form.text("zone")
+    return ZoneInfo(zone if views.is_zone(zone) else "UTC")
+
+
+async def _change_article(press: _Press, verb: Verb, at: datetime | None) -> datetime | None:
+    """Approves the version for another time, or has it wait again; returns its time."""
+    orchestrator, once = press.viewer.orchestrator, press.form.once
+    draft = await orchestrator.get_draft(press.entry_id)
+    if draft["brand_slug"] != press.brand or verb not in {"move", "unschedule"}:
+        raise HTTPException(HTTPStatus.NOT_FOUND)
+    if verb == "unschedule":
+        await orchestrator.unschedule_draft(press.entry_id, idempotency_key=once)
+        return None
+    told = press.form.text("version")
+    version = int(told) if told.isdecimal() and len(told) < 10 else draft["version"]  # noqa: PLR2004
+    await orchestrator.approve_draft(press.entry_id, version=version, publish_at=at, idempotency_key=once)
+    return at
+
+
+async def _change_post(press: _Press, verb: Verb, at: datetime | None) -> datetime | None:
+    """Moves a post at social; one for the built-in feed is approved for the time. Returns its time."""
+    social, once = press.viewer.social, press.form.once
+    post = await social.get_post(press.entry_id)
+    if post["brand_slug"] != press.brand:
+        raise HTTPException(HTTPStatus.NOT_FOUND)
+    if verb == "unschedule":
+        await social.unschedule_post(press.entry_id, idempotency_key=once)
+        return None
+    if post["channel"] == "feed" and at is not None:
+        await social.approve_post(
+            press.entry_id, version=post["version"], publish_at=at, idempotency_key=once
+        )
+        return at
+    if verb == "first":
+        moved = await social.move_post_first(press.entry_id, idempotency_key=once)
+    else:
+        moved = await social.move_post(press.entry_id, at=at)
+    return datetime.fromisoformat(moved["at"])
+
+
+@router.get("/b/{brand}/calendar/{kind}/{entry_id}/{verb}")
+async def show_after_refusal(
+    request: Request,
+    brand: str,
+    kind: str,  # noqa: ARG001  (every form leads back)
+    entry_id: str,  # noqa: ARG001
+    verb: str,  # noqa: ARG001
+    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
+) -> Response:
+    """A refused form is answered at its own address; a reload there shows the calendar."""
+    return redirect(request, f"/b/{brand}/calendar")
+
+
+@router.get("/b/{brand}/calendar/{kind}.ics")
+async def download_calendar(brand: str, kind: Literal["articles", "posts"], viewer: Viewer) -> Response:
+    """The calendar of a service as iCalendar, for other programs."""
+    service: Any = viewer.orchestrator if kind == "articles" else viewer.social
+    text = await service.get_calendar_feed(brand=brand)
+    headers = {"Content-Disposition": f'attachment; filename="{brand}-{kind}.ics"'}
+    return Response(text, media_type="text/calendar; charset=utf-8", headers=headers)
+
+
+router.include_router(buttons)
