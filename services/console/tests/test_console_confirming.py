@@ -59,4 +59,4 @@ async def test_wrong_passwords_before_grave_acts_are_slowed(console: Any, person
         asked = await person.post("/people/invite", data={**form, "password_again": "wrong"})
         assert asked.status_code == 403
     asked = await person.post("/people/invite", data={**form, "password_again": PASSWORD})
-    assert "too many wrong passwords" in asked.text
+    assert "too many wrong tries" in asked.text

@@ -26,6 +26,7 @@ async def _page(request: Request, viewer: PageViewer, error: str | None = None) 
         found = await sessions.list_sessions(
             connection, viewer.person.id, idle=parts.settings.session_idle, age=parts.settings.session_age
         )
+        codes_left = await people.count_recovery_codes(connection, viewer.person.id)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     return page(
         request,
@@ -33,6 +34,7 @@ async def _page(request: Request, viewer: PageViewer, error: str | None = None) 
         "me/me.html.j2",
         status,
         sessions=found,
+        codes_left=codes_left,
         zones=sorted(available_timezones()),
         languages=LANGUAGES,
         shortest=SHORTEST_PASSWORD,

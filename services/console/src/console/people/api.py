@@ -137,7 +137,7 @@ def people_routes(connections: Connections, urls: ConsoleUrls) -> APIRouter:
         "/{person_id}", summary="Remove a person", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
     )
     async def remove_person(caller: MayAdminister, person_id: UUID) -> None:  # noqa: ARG001
-        """Ends all sessions at once. Revoke the person's API key at the orchestrator, too."""
+        """Ends all sessions at once. Revoke the person's API key at the orchestrator, too; until then it is revoked when an owner next invites or removes somebody on the screen."""
         async with connections.connection() as connection:
             if not await store.delete_person(connection, person_id):
                 raise _unknown()

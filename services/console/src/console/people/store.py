@@ -124,6 +124,8 @@ async def reset_person(
     """Gives a person another key and password; ends all sessions and recovery codes. None: there is no such person."""
     await connection.execute("delete from sessions where person = $1", person)
     await connection.execute("delete from recovery_codes where person = $1", person)
+    # Sealed by the former own key.
+    await connection.execute("delete from done_once where person = $1", person)
     row = await connection.fetchrow(
         "update people set key_id = $2, sealed_key = $3, password_salt = $4, password_cost = $5, password_sealed = $6"
         f" where id = $1 returning {COLUMNS}",
@@ -163,8 +165,14 @@ async def set_profile(connection: Connection, person: UUID, *, name: str, langua
 
 
 async def delete_person(connection: Connection, person: UUID) -> bool:
-    """Removes a person with all sessions, codes and unused resets; returns whether there was one."""
-    return await connection.fetchval("delete from people where id = $1 returning true", person) is True
+    """Removes a person with all sessions, codes and unused resets, and notes the key; returns whether there was one."""
+    removed = await connection.fetchval(
+        "with removed as (delete from people where id = $1 returning key_id)"
+        " insert into keys_to_revoke (key_id) select key_id from removed on conflict (key_id) do update set key_id = excluded.key_id"
+        " returning true",
+        person,
+    )
+    return removed is True
 
 
 async def count_owners(connection: Connection) -> int:
@@ -240,20 +248,31 @@ async def empty_expired_invitations(connection: Connection) -> None:
     )
 
 
-async def list_keys_of_expired(connection: Connection) -> list[str]:
-    """Lists the public ids of keys of invitations that nobody accepted."""
-    rows = await connection.fetch("select key_id from invitations where expires_at < now() limit 100")
+async def list_keys_to_revoke(connection: Connection) -> list[str]:
+    """Lists the public ids of keys of removed people, and of invitations that nobody accepted."""
+    rows = await connection.fetch(
+        "select key_id from keys_to_revoke union select key_id from invitations where expires_at < now() limit 100"
+    )
     return [row[0] for row in rows]
 
 
-async def forget_expired_invitation(connection: Connection, key_id: str) -> None:
+async def forget_revoked_key(connection: Connection, key_id: str) -> None:
+    await connection.execute("delete from keys_to_revoke where key_id = $1", key_id)
     await connection.execute("delete from invitations where key_id = $1 and expires_at < now()", key_id)
 
 
-async def list_invitations(connection: Connection) -> list[Invitation]:
-    rows = await connection.fetch(
-        "select * from invitations where expires_at > now() order by created_at desc limit 1000"
+async def withdraw_invitation(connection: Connection, key_id: str) -> None:
+    """Ends an invitation at once; its key is then one to revoke."""
+    await connection.execute(
+        "update invitations set expires_at = least(expires_at, now() - interval '1 second'), sealed_key = ''"
+        " where key_id = $1",
+        key_id,
     )
+
+
+async def list_invitations(connection: Connection) -> list[Invitation]:
+    """Lists the open ones, and those that ended unused and whose keys are to be revoked."""
+    rows = await connection.fetch("select * from invitations order by created_at desc limit 1000")
     return [_invitation(row) for row in rows]
 
 

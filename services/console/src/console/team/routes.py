@@ -14,7 +14,7 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from client import RefusedError
 from client.people_keys import PER_MINUTE, key_name
-from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page, redirect
+from console.pages import Form, FormData, NavigationEntry, PageViewer, Viewer, once, page, redirect
 from console.pages.parts import parts_of
 from console.people import store
 from console.people.api import LINK_GOOD_FOR
@@ -28,10 +28,30 @@ NAVIGATION: Final = (NavigationEntry("team", "/people", order=10, scope=Scope.AD
 _LONGEST_NAME: Final = 80
 
 
-async def _page(request: Request, viewer: PageViewer, link: str | None = None) -> Response:
+async def _page(
+    request: Request,
+    viewer: PageViewer,
+    link: str | None = None,
+    *,
+    form: Form | None = None,
+    error: str | None = None,
+) -> Response:
     async with parts_of(request).connections.connection() as connection:
         found = await store.list_people(connection)
-    return page(request, viewer, "team/people.html.j2", people=found, roles=list(Role), link=link)
+        invitations = await store.list_invitations(connection)
+    return page(
+        request,
+        viewer,
+        "team/people.html.j2",
+        HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK,
+        people=found,
+        invitations=invitations,
+        now=datetime.now(UTC),
+        roles=list(Role),
+        link=link,
+        form=form or Form([]),
+        error=error,
+    )
 
 
 @router.get("/people")
@@ -47,11 +67,14 @@ async def invite(request: Request, viewer: Viewer, form: FormData) -> Response:
     await confirm_password(request, viewer, form)
     name, role, brands = clean_name(form.text("name")), form.text("role"), form.all("brands")
     if not 1 <= len(name) <= _LONGEST_NAME or role not in list(Role):
-        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("people.name_missing"))
+        return await _page(request, viewer, form=form, error=viewer.t("people.name_missing"))
+    async with parts_of(request).connections.connection() as connection:
+        if await store.find_by_name(connection, name) is not None:
+            return await _page(request, viewer, form=form, error=viewer.t("people.name_taken"))
     seen = frozenset(brands) if brands and role != Role.OWNER else None
 
     async def act() -> Response:
-        await _revoke_expired(request, viewer)
+        await _revoke_unneeded(request, viewer)
         parts, token = parts_of(request), new_token()
         make_key = partial(
             viewer.orchestrator.create_key,
@@ -105,11 +128,22 @@ async def remove(request: Request, person: UUID, viewer: Viewer, form: FormData)
 
     async def act() -> Response:
         async with parts_of(request).connections.connection() as connection:
-            found = await store.find_person(connection, person)
             await store.delete_person(connection, person)
-        if found is not None:
-            await _revoke(viewer, found.key_id)
-        await _revoke_expired(request, viewer)
+        await _revoke_unneeded(request, viewer)
+        return redirect(request, "/people")
+
+    return await once(request, viewer, form, act)
+
+
+@router.post("/people/invitations/{key_id}/withdraw")
+async def withdraw(request: Request, key_id: str, viewer: Viewer, form: FormData) -> Response:
+    """Ends an invitation and revokes its key."""
+    viewer.check_owner()
+
+    async def act() -> Response:
+        async with parts_of(request).connections.connection() as connection:
+            await store.withdraw_invitation(connection, key_id)
+        await _revoke_unneeded(request, viewer)
         return redirect(request, "/people")
 
     return await once(request, viewer, form, act)
@@ -124,12 +158,12 @@ async def _revoke(viewer: PageViewer, key_id: str) -> None:
             raise
 
 
-async def _revoke_expired(request: Request, viewer: PageViewer) -> None:
-    """Revokes the keys of invitations that nobody accepted in time; the console has no key of its own to do it earlier."""
+async def _revoke_unneeded(request: Request, viewer: PageViewer) -> None:
+    """Revokes the keys of removed people and unused invitations; the console has no key of its own to do it earlier."""
     connections = parts_of(request).connections
     async with connections.connection() as connection:
-        expired = await store.list_keys_of_expired(connection)
-    for key_id in expired:
+        unneeded = await store.list_keys_to_revoke(connection)
+    for key_id in unneeded:
         await _revoke(viewer, key_id)
         async with connections.connection() as connection:
-            await store.forget_expired_invitation(connection, key_id)
+            await store.forget_revoked_key(connection, key_id)
