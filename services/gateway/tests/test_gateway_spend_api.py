@@ -1,7 +1,7 @@
 """`/v1/spend` of the running service, and `brandctl spend` as a process of its own against it."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import httpx
@@ -88,6 +88,37 @@ async def test_the_ledger_is_read_page_by_page(gateway: GatewayApp, api: httpx.A
         seen += [entry["spent"] for entry in page["items"]]
         before = page["next"]
     assert (seen, before) == ([4, 3, 2, 1, 0], None)
+
+
+async def test_days_begin_in_the_zone_that_is_asked_for(gateway: GatewayApp, api: httpx.AsyncClient) -> None:
+    for brand, spent in (("acme", 5), ("acme", 7), ("other", 9), ("acme", 11)):
+        await pay(gateway, brand, 20, spent)
+    async with gateway.connections.connection() as connection:
+        for spent, began in ((5, "19:30"), (7, "20:30")):
+            await connection.execute(
+                "update calls set state = 'presumed',"
+                " began_at = (date_trunc('day', now() at time zone 'utc') - interval '3 days' + $2::text::time) at time zone 'utc'"
+                " where spent = $1",
+                spent,
+                began,
+            )
+
+    async def told(**asked: str) -> list[tuple[int, int, int, int]]:
+        answer = (await api.get("/v1/spend/days", params={"zone": "Etc/GMT-4", **asked})).json()
+        today = date.fromisoformat(answer["today"])
+        assert answer["begins"] == str(today - timedelta(days=int(asked.get("days", "30")) - 1))
+        return [
+            ((today - date.fromisoformat(each["day"])).days, each["calls"], each["spent"], each["presumed"])
+            for each in answer["items"]
+        ]
+
+    # In that zone the day begins at 20:00 of UTC, also that of the test.
+    later = int(datetime.now(UTC).hour >= 20)
+    before = [(3 + later, 1, 5, 5), (2 + later, 1, 7, 7)]
+    assert await told() == [*before, (0, 2, 20, 0)]
+    assert await told(brand="acme") == [*before, (0, 1, 11, 0)]
+    assert await told(days="1", brand="nobody") == []
+    assert (await api.get("/v1/spend/days", params={"zone": "Mars"})).status_code == 422
 
 
 @pytest.mark.parametrize("wrong", [{"day": "-1"}, {"day": "NaN"}, {"day": "1e9"}, {"week": 1}])

@@ -26,6 +26,7 @@ OPENED_BY_API_KEYS: Final = frozenset(
         "PUT /v1/account-apps/{kind}",
         "GET /v1/spend",
         "GET /v1/spend/calls",
+        "GET /v1/spend/days",
         "PUT /v1/spend/caps/{scope}",
         "POST /v1/spend/stop",
         "POST /v1/spend/resume",

@@ -1,6 +1,6 @@
 """Routes with which operators see spending and set caps."""
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Annotated, Final, Literal
 from uuid import UUID
@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
 
 from chassis import Connections
 from chassis.http.api import Moment, View, needs, router
+from chassis.http.calendars import clocks
 from chassis.http.callers import Scope
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, FormerlyLargerLimit
 from gateway.calls import store
@@ -19,6 +20,8 @@ from gateway.money.domain import BudgetPeriod, following
 from gateway.requests import BRAND_PATTERN, Brand
 
 _MOST: Final = Decimal(1_000_000)
+_DAYS: Final = 92
+"""The most days of which one request tells."""
 
 Spender = Annotated[str, StringConstraints(pattern=rf"^\*$|{BRAND_PATTERN}", max_length=63)]
 """A brand's slug, or `*` for all of them together."""
@@ -70,6 +73,29 @@ class SpendView(View):
     scopes: list[ScopeView]
     providers: list[ProviderSpendView]
     """Cost of the month's calls, by brand and provider."""
+    all_stopped: str | None = None
+    """Why spending of all brands is stopped; null: it is not. May be empty."""
+
+
+class DaySpendView(View):
+    """Cost of the calls that began on a day, at a provider."""
+
+    day: date
+    provider: str
+    calls: int
+    spent: int
+    presumed: int
+    """Of it, what counts at its maximum, because the process died before the answer."""
+
+
+class DaysView(View):
+    """Amounts in micro-dollars, a millionth of a dollar."""
+
+    begins: date
+    """The first of the days, in the requested zone."""
+    today: date
+    items: list[DaySpendView]
+    """By day and provider; days without calls are left out."""
 
 
 class CallView(View):
@@ -134,6 +160,7 @@ def spend_routes(connections: Connections, spending: SpendingControl) -> APIRout
         scopes = {brand} if brand else {ALL, *own, *(each.scope for each in accounts), *(recently or ())}
         return SpendView(
             today=today,
+            all_stopped=spending.caps_of(ALL, own.get(ALL)).stopped,
             scopes=[
                 _scope_view(scope, today, found, spending.caps_of(scope, own.get(scope)), recently)
                 for scope in sorted(scopes)
@@ -154,6 +181,31 @@ def spend_routes(connections: Connections, spending: SpendingControl) -> APIRout
         ] = None,
     ) -> SpendView:
         return await view(brand, since)
+
+    @routes.get("/days", dependencies=[needs(Scope.READ)], summary="What was spent on each of the last days")
+    async def summarize_daily_spend(
+        brand: Annotated[Brand | None, Query()] = None,
+        days: Annotated[int, Query(description="Number of days, today included.", ge=1, le=_DAYS)] = 30,
+        zone: Annotated[
+            str,
+            Query(description="Time zone in which days begin; those of caps are UTC's.", max_length=64),
+        ] = "UTC",
+    ) -> DaysView:
+        clock = clocks(zone)
+        async with connections.connection() as connection:
+            now: datetime = await connection.fetchval("select clock_timestamp()")
+            today = now.astimezone(clock).date()
+            found = [today - timedelta(days=back) for back in reversed(range(days))]
+            midnights = [datetime.combine(day, time(), clock).astimezone(UTC) for day in found]
+            rows = await store.by_day(connection, midnights, brand)
+        return DaysView(
+            begins=found[0],
+            today=today,
+            items=[
+                DaySpendView(day=found[place], provider=provider, calls=calls, spent=spent, presumed=presumed)
+                for place, provider, calls, spent, presumed in rows
+            ],
+        )
 
     @routes.get(
         "/calls",

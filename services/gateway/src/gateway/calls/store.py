@@ -1,6 +1,7 @@
 """SQL for the ledger of calls and for kept answers."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Final
@@ -294,6 +295,24 @@ async def by_provider(
         scope,
     )
     return [(row["brand"], row["provider"], row["calls"], row["spent"]) for row in rows]
+
+
+async def by_day(
+    connection: Connection, midnights: Sequence[datetime], brand: str | None
+) -> list[tuple[int, str, int, int, int]]:
+    """(place of its midnight, provider, calls, micro-dollars spent, presumed ones among them) of the days that begin at `midnights`."""
+    rows = await connection.fetch(
+        """
+        select width_bucket(began_at, $1::timestamptz[]) - 1 as place, provider, count(*) as calls,
+               sum(spent)::bigint as spent, coalesce(sum(spent) filter (where state = 'presumed'), 0)::bigint as presumed
+        from calls where began_at >= $2 and ($3::text is null or brand = $3)
+        group by place, provider order by place, provider
+        """,
+        midnights,
+        midnights[0],
+        brand,
+    )
+    return [(row["place"], row["provider"], row["calls"], row["spent"], row["presumed"]) for row in rows]
 
 
 def _kept(row: Any) -> CallOutcome:
