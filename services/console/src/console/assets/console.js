@@ -3,3 +3,112 @@
 document.addEventListener("submit", (event) => {
   for (const button of event.target.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
 });
+
+// A session that has ended is begun again over the page, by the same person, so that nothing typed is lost.
+(() => {
+  const template = document.querySelector("template[data-sign-in]");
+  if (!template) return;
+  const CERTAIN_MS = 30_000; // The session was there that lately: a form is sent without asking for it.
+  const checked = new WeakSet(); // forms that may be sent
+  const asking = new WeakSet();
+  let seenAt = performance.now();
+  let isOver = false;
+  let waiting = null; // { promise, settle } while somebody has to sign in
+  let dialog = null;
+
+  const isTyping = () =>
+    document.activeElement?.matches("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
+
+  const make = () => {
+    dialog = template.content.querySelector("dialog").cloneNode(true);
+    const form = dialog.querySelector("form");
+    const problem = dialog.querySelector("[role=alert]");
+    const password = form.elements.password;
+    document.body.append(dialog);
+    form.addEventListener("submit", async (event) => {
+      event.preventDefault();
+      problem.textContent = "";
+      try {
+        const answer = await fetch(form.action, { method: "POST", body: new URLSearchParams(new FormData(form)) });
+        if (answer.ok) {
+          isOver = false;
+          seenAt = performance.now();
+          dialog.close();
+          document.dispatchEvent(new Event("signed-in"));
+          return;
+        }
+        problem.textContent = await answer.text();
+      } catch {
+        problem.textContent = template.dataset.away;
+      }
+      password.value = "";
+      password.focus();
+    });
+    dialog.querySelector("[data-later]").addEventListener("click", () => dialog.close());
+    dialog.addEventListener("close", () => {
+      password.value = "";
+      problem.textContent = "";
+      waiting?.settle(!isOver);
+      waiting = null;
+    });
+  };
+
+  const show = () => {
+    if (!dialog) make();
+    if (!dialog.open) dialog.showModal();
+  };
+
+  // Returns a promise of whether the person has signed in. Unless it is urgent, the dialog waits until nobody types.
+  const signIn = (urgent) => {
+    isOver = true;
+    if (!waiting) {
+      waiting = {};
+      waiting.promise = new Promise((settle) => { waiting.settle = settle; });
+    }
+    const { promise } = waiting;
+    if (urgent || !isTyping()) show();
+    return promise;
+  };
+
+  const isSignedIn = async () => {
+    if (isOver) return false;
+    const person = template.content.querySelector("[name=person]").value;
+    try {
+      const answer = await fetch(`${template.dataset.session}?${new URLSearchParams({ person })}`);
+      if (answer.ok) seenAt = performance.now();
+      return answer.status !== 401;
+    } catch {
+      return true; // The browser says best that nothing answers.
+    }
+  };
+
+  document.addEventListener("focusout", () => {
+    setTimeout(() => { if (waiting && !isTyping()) show(); });
+  });
+  document.addEventListener("signed-out", () => signIn(false));
+
+  // Before other listeners see it: they see only a form that is really sent.
+  document.addEventListener("submit", (event) => {
+    const form = event.target;
+    if (checked.delete(form) || form.method !== "post" || dialog?.contains(form) || form.hasAttribute("data-any-session")) return;
+    if (!isOver && performance.now() - seenAt < CERTAIN_MS) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    if (asking.has(form)) return;
+    asking.add(form);
+    const { submitter } = event;
+    (async () => {
+      if (!(await isSignedIn()) && !(await signIn(true))) return;
+      // The id of the form is the person's, and so still good.
+      checked.add(form);
+      form.requestSubmit(submitter);
+    })().finally(() => { asking.delete(form); checked.delete(form); });
+  }, true);
+
+  // For scripts that send what a person types: like `fetch`, and again once the person has signed in.
+  window.fetchSignedIn = async (address, options) => {
+    const answer = await fetch(address, options);
+    if (answer.status !== 401 || !answer.headers.has("Console-Signed-Out")) return answer;
+    return (await signIn(false)) ? fetch(address, options) : answer;
+  };
+})();

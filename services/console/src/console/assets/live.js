@@ -61,7 +61,15 @@
     ended = true;
     close();
     say(note.dataset.ended);
+    document.dispatchEvent(new Event("signed-out"));
   };
+
+  document.addEventListener("signed-in", () => {
+    if (!ended) return;
+    ended = false;
+    say("");
+    open();
+  });
 
   const fetchPart = async (part) => {
     const answer = await fetch(location.pathname + location.search, {

@@ -7,7 +7,7 @@ if (text && lengths) {
   const count = async () => {
     const number = ++asked;
     try {
-      const answer = await fetch(text.dataset.count, { method: "POST", body: new URLSearchParams({ text: text.value }) });
+      const answer = await fetchSignedIn(text.dataset.count, { method: "POST", body: new URLSearchParams({ text: text.value }) });
       // A later text may have been answered before this one.
       if (answer.ok && number === asked) lengths.innerHTML = await answer.text();
     } catch {

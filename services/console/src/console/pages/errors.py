@@ -12,6 +12,7 @@ from chassis.database.pool import DatabaseUnavailableError
 from client import ClientError, RefusedError
 from console.pages.layout import page, redirect, texts_of
 from console.pages.parts import parts_of
+from console.pages.signed_out import show_signed_out
 from console.pages.viewer import PageViewer, PasswordNeededError, SignInNeededError
 from console.service_clients import is_away, sentence_of
 from console.sessions import cookies
@@ -38,10 +39,7 @@ def _error(request: Request, status: int, detail: str) -> Response:
 
 async def _sign_in(request: Request, _: Exception) -> Response:
     if request.headers.get("hx-request") == "true" or request.method != "GET":
-        # console.js opens the sign-in over the page, so that nothing typed is lost.
-        response = page(request, None, "layout/signed_out.html.j2", HTTPStatus.UNAUTHORIZED, next_page="/")
-        response.headers["Console-Signed-Out"] = "true"
-        return response
+        return await show_signed_out(request)
     return redirect(request, sign_in_path(request))
 
 

@@ -47,7 +47,14 @@ class Form:
 
 
 async def read_form(request: Request) -> Form:
-    """Reads an `application/x-www-form-urlencoded` body. Raises HTTPException 413 or 415."""
+    """Reads an `application/x-www-form-urlencoded` body, once in a request. Raises HTTPException 413 or 415."""
+    known: Form | None = getattr(request.state, "form", None)
+    if known is None:
+        known = request.state.form = await _read(request)
+    return known
+
+
+async def _read(request: Request) -> Form:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in {"application/x-www-form-urlencoded", ""}:
         raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "send the form as the page has it")

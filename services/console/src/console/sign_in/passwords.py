@@ -1,5 +1,6 @@
 """Checks passwords, which open the person's own key, and slows wrong ones."""
 
+from http import HTTPStatus
 from typing import Final
 
 from starlette.requests import Request
@@ -36,15 +37,34 @@ async def lock_with_password(parts: ConsoleParts, own_key: bytes, password: str)
     return PasswordLock(salt, parts.passwords.cost.written(), seal(own_key, derived, _PURPOSE))
 
 
-async def check_password(request: Request, person: Person, password: str) -> str | None:
-    """Returns the key of a text that says why a password is not taken; None: it is right."""
+class PasswordRefusedError(Exception):
+    """A password is wrong, or was tried too soon after wrong ones; `text` is the key of the sentence for the person."""
+
+    def __init__(self, text: str, status: int) -> None:
+        super().__init__(text)
+        self.text = text
+        self.status = status
+
+
+async def open_own_key(request: Request, person: Person, password: str) -> bytes:
+    """Returns the person's own key, and slows wrong passwords. Raises PasswordRefusedError."""
     parts = parts_of(request)
     async with parts.connections.connection() as connection:
         if await slowing.blocked_until(connection, person.name, network(request)) is not None:
-            return "sign_in.slowed"
+            raise PasswordRefusedError("sign_in.slowed", HTTPStatus.TOO_MANY_REQUESTS)
         lock = await people.find_lock(connection, person.id)
-    if await open_with_password(parts, lock, password) is not None:
-        return None
-    async with parts.connections.connection() as connection:
-        await slowing.note_failure(connection, person.name, network(request))
-    return "sign_in.wrong_password"
+    own_key = await open_with_password(parts, lock, password)
+    if own_key is None:
+        async with parts.connections.connection() as connection:
+            await slowing.note_failure(connection, person.name, network(request))
+        raise PasswordRefusedError("sign_in.wrong_password", HTTPStatus.UNAUTHORIZED)
+    return own_key
+
+
+async def check_password(request: Request, person: Person, password: str) -> str | None:
+    """Returns the key of a text that says why a password is not taken; None: it is right."""
+    try:
+        await open_own_key(request, person, password)
+    except PasswordRefusedError as error:
+        return error.text
+    return None
