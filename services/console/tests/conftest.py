@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 from playwright.async_api import Page
 
 from chassis.testing import running
@@ -28,6 +29,8 @@ class RunningConsole:
     """With the service key."""
     api: httpx.AsyncClient
     """Of the console, with the service key."""
+    pages: FastAPI
+    """The application of its screens."""
 
     async def invite(
         self, name: str, role: str = "owner", brands: list[str] | None = None, **more: Any
@@ -84,7 +87,7 @@ async def console(
                 base_url=url, headers={"X-Service-Key": KEY}, timeout=60, trust_env=False
             ) as api,
         ):
-            yield RunningConsole(url, database_url, orchestrator, api)
+            yield RunningConsole(url, database_url, orchestrator, api, app.pages)
 
 
 @pytest.fixture

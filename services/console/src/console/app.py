@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from fastapi import FastAPI
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.routing import Match, Mount
 from starlette.types import Scope
 
@@ -15,6 +16,7 @@ from chassis import App, ServiceKey
 from chassis.http.api import add_routes, api
 from chassis.http.audit import log as audit_log
 from chassis.http.audit.routes import keep_audit_log
+from chassis.http.conventions.answers import WORTH_COMPRESSING_BYTES
 from console import problem_codes
 from console.pages.assets import Assets
 from console.pages.brands import BrandNames
@@ -76,6 +78,8 @@ class ConsoleApp(App):
             navigation += getattr(screen, "NAVIGATION", ())
             live_pages += getattr(screen, "LIVE", ())
         add_error_pages(pages)
+        # Streams of events are left as they are.
+        pages.add_middleware(GZipMiddleware, minimum_size=WORTH_COMPRESSING_BYTES, compresslevel=5)
         pages.state.console = ConsoleParts(
             settings,
             self.connections,
