@@ -21,7 +21,7 @@ async def test_a_schedule_from_its_making_to_its_end(schedules: Operator) -> Non
 
     assert made.code == 0, made.err
     assert "weekly is active, next on " in made.err
-    assert made.out.count("2 keywords, 0 6 * * SUN Europe/Berlin") == 3
+    assert made.out.count("2 keywords, 0 6 * * SUN Europe/Berlin") == 5
     assert chapters["keyword_list"] == ["one", "two"]
     assert len(chapters["next"]) == 2  # then the list is used up
     rows = [line.split("\t")[:4] for line in (await schedules("list", "acme")).out.splitlines()]
@@ -31,6 +31,7 @@ async def test_a_schedule_from_its_making_to_its_end(schedules: Operator) -> Non
         ["weekly", "active", "0 6 * * SUN Europe/Berlin", "2"],
     ]
 
+    assert "weekly is due now" in (await schedules("run", "acme", "weekly")).err
     assert "weekly is paused" in (await schedules("pause", "acme", "weekly")).err
     assert "weekly is active, next on" in (await schedules("resume", "acme", "weekly")).err
     assert (await schedules.json("show", "acme", "weekly"))["state"] == "active"

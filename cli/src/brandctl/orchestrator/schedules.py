@@ -133,7 +133,7 @@ def list_schedules(orchestrator: Orchestrator, brand: Brand) -> Result:
 
 @app.command()
 def show(orchestrator: Orchestrator, brand: Brand, name: Name) -> Result:
-    """Shows a schedule with its next three times."""
+    """Shows a schedule with its next five times."""
     return _shown(orchestrator.get_schedule(brand, name))
 
 
@@ -155,6 +155,15 @@ def resume(orchestrator: Orchestrator, brand: Brand, name: Name) -> Result:
     """Resumes a paused schedule at its next time, and retries a parked one now."""
     answer = orchestrator.resume_schedule(brand, name)
     return Result(answer, remark=_told(answer))
+
+
+@app.command()
+def run(orchestrator: Orchestrator, brand: Brand, name: Name) -> Result:
+    """Has a schedule fire now, besides its times."""
+    answer = orchestrator.run_schedule(brand, name)
+    return Result(
+        answer, remark=f"{name} is due now; brandctl schedules firings {brand} {name} tells what it began"
+    )
 
 
 @app.command()

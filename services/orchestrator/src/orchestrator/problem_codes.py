@@ -52,6 +52,9 @@ PAST_TIME = unprocessable("past_time", "The time has gone by.")
 INVALID_SCHEDULE = unprocessable("invalid_schedule", "The schedule cannot be kept so; `detail` says why.")
 TOO_MANY_SCHEDULES = conflict("too_many_schedules", "The brand has as many schedules as it may have.")
 SCHEDULE_NOT_REMOVABLE = conflict("schedule_not_removable", "The schedule can be paused, and not be removed.")
+SCHEDULE_NOT_ACTIVE = conflict(
+    "schedule_not_active", "The schedule is paused, given up or ended; `detail` says what to do."
+)
 UNKNOWN_JUDGE = not_found("unknown_judge", "No model of this name judges here.")
 WORKFLOW_NOT_READY = conflict("workflow_not_ready", "The state of the workflow does not allow this.")
 

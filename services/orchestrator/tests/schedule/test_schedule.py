@@ -26,6 +26,7 @@ WEEKLY = {
     "time_zone": "Europe/Berlin",
 }
 PATH = "/v1/brands/acme/schedules/basics"
+ONCE = "/v1/brands/acme/schedules/launch"
 
 
 @pytest.fixture
@@ -74,7 +75,7 @@ async def test_a_schedule_tells_when_it_fires_next(acme: Database, api: httpx.As
     made = await put(api, WEEKLY)
 
     times = [datetime.fromisoformat(each) for each in made["next"]]
-    assert [time.strftime("%a %H:%M") for time in times] == ["Sun 06:00"] * 3
+    assert [time.strftime("%a %H:%M") for time in times] == ["Sun 06:00"] * 5
     assert times[0] > datetime.now(UTC)
     assert all(
         datetime.fromisoformat(each).utcoffset() in {timedelta(hours=1), timedelta(hours=2)}
@@ -327,6 +328,29 @@ async def test_a_paused_schedule_does_not_fire(acme: Database, api: httpx.AsyncC
 
     resumed = await api.post(f"{PATH}/resume")
     assert resumed.json()["next"] == made["next"]
+
+
+async def test_a_person_has_it_fire_now_and_its_next_time_stays(
+    acme: Database, api: httpx.AsyncClient
+) -> None:
+    made = await put(api, WEEKLY)
+    await put(api, WEEKLY | {"keywords": ["spring"], "cron": None, "at": "2090-01-01T00:00:00Z"}, ONCE)
+    for path in (PATH, ONCE):
+        assert (await api.post(f"{path}/run")).status_code == 200
+
+    assert await Scheduler(acme, keep_firings=KEEP).tick() == 2
+    assert await Scheduler(acme, keep_firings=KEEP).tick() == 0
+
+    assert sorted(await cycles(acme)) == [tuple(WEEKLY["keywords"]), ("spring",)]
+    assert (await get(api, PATH))["next"] == made["next"]
+    (firing,) = (await get(api, f"{PATH}/firings"))["items"]
+    assert (firing["missed"], firing["failure"]) == (0, None)
+    ended = await api.post(f"{ONCE}/run")
+    assert (ended.status_code, "has fired for the last time" in ended.json()["detail"]) == (409, True)
+    await api.post(f"{PATH}/pause")
+    paused = await api.post(f"{PATH}/run")
+    assert (paused.status_code, "resume it first" in paused.json()["detail"]) == (409, True)
+    assert (await api.post("/v1/brands/acme/schedules/none/run")).status_code == 404
 
 
 async def test_what_falls_due_while_its_brand_is_paused_is_caught_up_once(

@@ -97,7 +97,7 @@ class CalendarEntry:
     """In the calendar's zone."""
     title: str
     place: str
-    """Account or channel of a post, account of a slot, name of a schedule."""
+    """Account or channel of a post, account of a slot."""
     state: str
     path: str | None = None
     detail: str = ""
@@ -164,7 +164,7 @@ def article_entries(
             name = each["schedule"]
             key = f"{name}-{at.astimezone(ZoneInfo('UTC')):%Y%m%d%H%M}"
             path = f"/b/{brand}/schedules/{name}"
-            entries.append(CalendarEntry("schedule", key, at, each["title"], name, "planned", path=path))
+            entries.append(CalendarEntry("schedule", key, at, name, "", "planned", path=path))
     return entries
 
 
@@ -226,16 +226,16 @@ def calendar_days(wanted: CalendarQuery, entries: Iterable[CalendarEntry], today
 
 def _folded(entries: Sequence[CalendarEntry]) -> list[CalendarEntry]:
     """Without the many firings of a schedule that fires all day long."""
-    count: Counter[str] = Counter(each.place for each in entries if each.kind == "schedule")
+    count: Counter[str] = Counter(each.title for each in entries if each.kind == "schedule")
     shown: Counter[str] = Counter()
     found = []
     for each in entries:
         if each.kind == "schedule":
-            shown[each.place] += 1
-            if shown[each.place] > _SHOWN_FIRINGS:
+            shown[each.title] += 1
+            if shown[each.title] > _SHOWN_FIRINGS:
                 continue
-            if shown[each.place] == _SHOWN_FIRINGS:
-                found.append(replace(each, more=count[each.place] - _SHOWN_FIRINGS))
+            if shown[each.title] == _SHOWN_FIRINGS:
+                found.append(replace(each, more=count[each.title] - _SHOWN_FIRINGS))
                 continue
         found.append(each)
     return found

@@ -164,6 +164,10 @@ class SchedulePlan:
             return replace(active, try_at=max(standing.due_at, now))
         return self._onward(active, now)
 
+    def due_now(self, standing: ScheduleProgress, now: datetime) -> ScheduleProgress:
+        """The progress of an active schedule that a person wants to fire now; its next time comes as it would have."""
+        return replace(standing, due_at=min(standing.due_at, now), try_at=now, failures=0, reason=None)
+
     def missed(self, due_at: datetime, now: datetime) -> int:
         return self.timetable.missed(due_at, now) if self.timetable else 0
 

@@ -30,6 +30,10 @@ class ScheduleConflictError(ValueError):
     """The request does not fit the schedule's name; the message says what does."""
 
 
+class InactiveScheduleError(ValueError):
+    """The schedule does not fire; the message says what to do."""
+
+
 class TooManySchedulesError(ValueError):
     """The brand has the highest number of schedules."""
 
@@ -96,6 +100,22 @@ async def resume(connection: Connection, schedule: Schedule) -> Schedule:
         return schedule
     now: datetime = await connection.fetchval("select now()")
     return await _stand(connection, schedule, schedule.plan.resumed(schedule.standing, now))
+
+
+async def run_now(connection: Connection, schedule: Schedule) -> Schedule:
+    """Makes an active schedule due. The caller must hold the schedule's lock.
+
+    Raises:
+        InactiveScheduleError: it is paused, parked or ended.
+    """
+    if schedule.standing.state is not ScheduleState.ACTIVE:
+        what = {
+            ScheduleState.PAUSED: "is paused; resume it first",
+            ScheduleState.PARKED: "was given up; resume it, and it is tried again",
+        }.get(schedule.standing.state, "has fired for the last time; give it new times, or other keywords")
+        raise InactiveScheduleError(f"'{schedule.name}' {what}")
+    now: datetime = await connection.fetchval("select now()")
+    return await _stand(connection, schedule, schedule.plan.due_now(schedule.standing, now))
 
 
 def _kind_of(name: str, request: ScheduleRequest) -> ScheduleKind:

@@ -15,7 +15,7 @@ from orchestrator.schedule.domain import ScheduleKind, SchedulePlan, ScheduleSta
 from orchestrator.schedule.store import Schedule
 
 MAX_KEYWORDS: Final = 1000
-SHOWN_TIMES: Final = 3
+SHOWN_TIMES: Final = 5
 
 
 _LAST_YEAR: Final = 9998
@@ -131,7 +131,7 @@ class ScheduleListItem(View):
     handed_in: int
     """Keywords of the list that were submitted; 0 if each firing submits all."""
     next: tuple[datetime, ...]
-    """The next three firings; none unless it is active."""
+    """The next five firings; none unless it is active."""
     created_at: datetime
     updated_at: datetime
 

@@ -37,12 +37,14 @@ from orchestrator.brands import (
 from orchestrator.schedule import store
 from orchestrator.schedule.domain import ScheduleKind
 from orchestrator.schedule.making import (
+    InactiveScheduleError,
     PastScheduleError,
     ScheduleConflictError,
     TooManySchedulesError,
     pause,
     put,
     resume,
+    run_now,
 )
 from orchestrator.schedule.models import (
     FiringList,
@@ -75,7 +77,7 @@ After = Annotated[
 
 def schedule_routes(database: Database) -> APIRouter:
     routes = APIRouter()
-    add_routes(routes, _making(database), _watching(database))
+    add_routes(routes, _making(database), _running(database), _watching(database))
     return routes
 
 
@@ -132,6 +134,12 @@ def _making(database: Database) -> APIRouter:
                 )
             await store.delete(tx.connection, brand, name)
 
+    return routes
+
+
+def _running(database: Database) -> APIRouter:
+    routes = router("/brands/{slug}/schedules", tags=["schedules"])
+
     @routes.post("/{name}/pause", summary="Pause a schedule", responses=UNKNOWN)
     async def pause_schedule(caller: MaySubmit, slug: Slug, name: Name) -> ScheduleView:
         """Stops its firings until it is resumed. An ended schedule stays as it is."""
@@ -147,6 +155,21 @@ def _making(database: Database) -> APIRouter:
             return ScheduleView.of(
                 await resume(tx.connection, await _locked(tx.connection, slug, name, caller))
             )
+
+    @routes.post(
+        "/{name}/run",
+        summary="Have a schedule fire now",
+        responses={**UNKNOWN, **refusal(HTTPStatus.CONFLICT, "It is paused, given up or ended.")},
+    )
+    async def run_schedule(caller: MaySubmit, slug: Slug, name: Name) -> ScheduleView:
+        """Makes it due now, besides its times; a single one fires now instead. It waits for the end of quiet hours and of a pause of the brand."""
+        try:
+            async with database.transaction() as tx:
+                return ScheduleView.of(
+                    await run_now(tx.connection, await _locked(tx.connection, slug, name, caller))
+                )
+        except InactiveScheduleError as error:
+            raise RefusalError(codes.SCHEDULE_NOT_ACTIVE, str(error)) from error
 
     return routes
 

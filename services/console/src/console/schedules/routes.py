@@ -1,0 +1,252 @@
+"""Routes of the pages about schedules."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated, Any, Final
+
+from fastapi import APIRouter, Depends
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from client import RefusedError
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
+from console.schedules import views
+
+NAVIGATION: Final = (NavigationEntry("schedules", "/b/{brand}/schedules", 25),)
+_PAGE: Final = 50
+_SHOWN_FIRINGS: Final = 10
+_DONE: Final = frozenset({"made", "saved", "paused", "resumed", "run", "removed"})
+router = APIRouter(include_in_schema=False)
+buttons = APIRouter(prefix="/b/{brand}/schedules/{name}")
+
+
+@router.get("/b/{brand}/schedules")
+async def list_schedules(request: Request, brand: str, viewer: Viewer) -> Response:
+    """The schedules of a brand in words, and the form of a new one."""
+    return await _list(request, brand, viewer)
+
+
+async def _list(
+    request: Request,
+    brand: str,
+    viewer: PageViewer,
+    *,
+    refusal: str = "",
+    status: int = HTTPStatus.OK,
+    typed: dict[str, Any] | None = None,
+) -> Response:
+    after = request.query_params.get("after", "")[:63] or None
+    parts = await viewer.gather(
+        found=viewer.orchestrator.list_schedules(brand, after=after, limit=_PAGE),
+        about=viewer.orchestrator.get_brand(brand),
+    )
+    found = parts["found"]
+    quiet = (parts["about"] or {}).get("quiet_hours")
+    zone = quiet["time_zone"] if quiet else viewer.person.zone
+    return page(
+        request,
+        viewer,
+        "schedules/list.html.j2",
+        status=status,
+        found=found,
+        brand=brand,
+        lines=[views.schedule_line(each) for each in found["items"]] if found else [],
+        next=found["next"] if found else None,
+        after=after,
+        refusal=refusal,
+        form=typed or views.new_form(zone),
+        is_open=typed is not None,
+        is_audit=False,
+        done=_done(request),
+        **_choices(viewer),
+    )
+
+
+def _choices(viewer: PageViewer) -> dict[str, Any]:
+    return {
+        "rhythms": views.RHYTHMS,
+        "weekdays": views.WEEKDAYS,
+        "priorities": views.PRIORITIES,
+        "may_submit": viewer.may(Scope.SUBMIT),
+    }
+
+
+def _done(request: Request) -> str:
+    done = request.query_params.get("done", "")
+    return done if done in _DONE else ""
+
+
+@router.get("/b/{brand}/schedules/{name}")
+async def show_schedule(request: Request, brand: str, name: str, viewer: Viewer) -> Response:
+    """A schedule: when it fires next, what became of its last times, and its form."""
+    return await _show(request, brand, name, viewer)
+
+
+async def _show(
+    request: Request,
+    brand: str,
+    name: str,
+    viewer: PageViewer,
+    *,
+    refusal: str = "",
+    status: int = HTTPStatus.OK,
+    typed: dict[str, Any] | None = None,
+) -> Response:
+    after = request.query_params.get("after", "")[:40] or None
+    schedule = await viewer.orchestrator.get_schedule(brand, name)
+    parts = await viewer.gather(
+        firings=viewer.orchestrator.list_schedule_firings(brand, name, after=after, limit=_SHOWN_FIRINGS)
+    )
+    firings = parts["firings"]
+    return page(
+        request,
+        viewer,
+        "schedules/schedule.html.j2",
+        status=status,
+        brand=brand,
+        schedule=schedule,
+        line=views.schedule_line(schedule),
+        firings=firings,
+        older=firings["next"] if firings else None,
+        after=after,
+        refusal=refusal,
+        form={**(typed or views.form_of(schedule)), "name": name},
+        is_audit=schedule["kind"] == "audit",
+        done=_done(request),
+        **_choices(viewer),
+    )
+
+
+@router.post("/b/{brand}/schedules")
+async def create_schedule(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
+    """Makes a schedule under a new name; what is refused stays in the form."""
+    viewer.check_may(Scope.SUBMIT)
+    typed = views.typed_form(form)
+    name = typed["name"]
+
+    async def refused(refusal: str, status: int = HTTPStatus.BAD_REQUEST) -> Response:
+        return await _list(request, brand, viewer, refusal=refusal, status=status, typed=typed)
+
+    if not views.is_name(name):
+        return await refused(viewer.t("schedules.wrong.name"))
+    try:
+        asked = views.request_of(typed)
+    except views.ScheduleFormError as error:
+        return await refused(viewer.t("schedules.wrong." + error.key))
+
+    async def act() -> Response:
+        # Setting it would replace one that has the name.
+        if await _exists(viewer, brand, name):
+            return await refused(viewer.t("schedules.wrong.taken", name=name), HTTPStatus.CONFLICT)
+        await viewer.orchestrator.set_schedule(brand, name, **asked)
+        return redirect(request, f"/b/{brand}/schedules/{name}?done=made")
+
+    return await once_or_refused(request, viewer, form, act, refused)
+
+
+async def _exists(viewer: PageViewer, brand: str, name: str) -> bool:
+    try:
+        await viewer.orchestrator.get_schedule(brand, name)
+    except RefusedError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            return False
+        raise
+    return True
+
+
+@dataclass(frozen=True)
+class _Press:
+    """A button that was pressed on a schedule's page, or in its line of the list."""
+
+    request: Request
+    brand: str
+    name: str
+    viewer: Viewer
+    form: FormData
+
+    async def act(self, change: Callable[..., Awaitable[object]], done: str, **told: Any) -> Response:
+        """Calls the orchestrator once, and shows the schedule; a refused call with its sentence."""
+        self.viewer.check_may(Scope.SUBMIT)
+
+        async def act() -> Response:
+            await change(self.brand, self.name, **told)
+            place = "" if done == "removed" else f"/{self.name}"
+            return redirect(self.request, f"/b/{self.brand}/schedules{place}?done={done}")
+
+        return await once_or_refused(self.request, self.viewer, self.form, act, self.refused)
+
+    async def refused(
+        self, refusal: str, status: int = HTTPStatus.BAD_REQUEST, typed: dict[str, Any] | None = None
+    ) -> Response:
+        return await _show(
+            self.request, self.brand, self.name, self.viewer, refusal=refusal, status=status, typed=typed
+        )
+
+
+Press = Annotated[_Press, Depends()]
+
+
+@buttons.post("")
+async def save_schedule(press: Press) -> Response:
+    """Stores the form; what a list has handed in stays handed in if the list begins with it."""
+    press.viewer.check_may(Scope.SUBMIT)
+    typed, viewer = views.typed_form(press.form), press.viewer
+    former = await viewer.orchestrator.get_schedule(press.brand, press.name)
+    try:
+        asked = views.request_of(typed, former)
+    except views.ScheduleFormError as error:
+        return await press.refused(viewer.t("schedules.wrong." + error.key), typed=typed)
+
+    async def act() -> Response:
+        await viewer.orchestrator.set_schedule(press.brand, press.name, **asked)
+        return redirect(press.request, f"/b/{press.brand}/schedules/{press.name}?done=saved")
+
+    async def refused(refusal: str, status: int) -> Response:
+        return await press.refused(refusal, status, typed)
+
+    return await once_or_refused(press.request, viewer, press.form, act, refused)
+
+
+@buttons.post("/pause")
+async def pause_schedule(press: Press) -> Response:
+    return await press.act(
+        press.viewer.orchestrator.pause_schedule, "paused", idempotency_key=press.form.once or None
+    )
+
+
+@buttons.post("/resume")
+async def resume_schedule(press: Press) -> Response:
+    return await press.act(
+        press.viewer.orchestrator.resume_schedule, "resumed", idempotency_key=press.form.once or None
+    )
+
+
+@buttons.post("/run")
+async def run_schedule(press: Press) -> Response:
+    """Has it fire now, besides its times."""
+    return await press.act(
+        press.viewer.orchestrator.run_schedule, "run", idempotency_key=press.form.once or None
+    )
+
+
+@buttons.post("/remove")
+async def remove_schedule(press: Press) -> Response:
+    """Removes the schedule; what it began goes on."""
+    return await press.act(press.viewer.orchestrator.delete_schedule, "removed")
+
+
+@buttons.get("/{verb}")
+async def show_after_refusal(
+    request: Request,
+    brand: str,
+    name: str,
+    verb: str,  # noqa: ARG001  (every form leads back)
+    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
+) -> Response:
+    """A refused form is answered at its own address; a reload there shows the schedule."""
+    return redirect(request, f"/b/{brand}/schedules/{name}")
+
+
+router.include_router(buttons)

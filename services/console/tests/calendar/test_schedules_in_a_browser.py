@@ -1,0 +1,123 @@
+"""Schedules beside a real orchestrator in a real browser: made, run, paused, changed and removed."""
+
+from typing import Any
+
+import httpx
+import pytest
+from playwright.async_api import Page, expect
+
+from chassis.testing import eventually
+
+SCHEDULES = "/b/acme/schedules"
+WEEKLY = {
+    "name": "news",
+    "keywords": "latte art\ncold brew",
+    "rhythm": "weekly",
+    "days": ["mon", "wed"],
+    "clock": "09:30",
+    "zone": "Europe/Berlin",
+    "priority": "normal",
+}
+
+
+async def test_a_schedule_from_its_making_to_its_end(planned: Any, person: httpx.AsyncClient) -> None:
+    made, again = [await person.post(SCHEDULES, data={"once": "s1", **WEEKLY}) for _ in range(2)]
+    assert made.headers["location"] == again.headers["location"] == f"{SCHEDULES}/news?done=made"
+    assert (await planned.orchestrator.get_schedule("acme", "news"))["cron"] == "30 9 * * MON,WED"
+    listed = (await person.get(SCHEDULES)).text
+    assert "Every Monday and Wednesday at 09:30" in listed
+    assert "Every Monday at 09:00" in listed
+    for once, wrong, status, told in (
+        ("w1", {}, 409, "There is a schedule news already"),
+        ("w2", {"name": "No <b>"}, 400, "The name has small letters"),
+        ("w3", {"name": "x", "days": []}, 400, "Choose at least one day"),
+        (
+            "w4",
+            {"name": "x", "rhythm": "cron", "cron": "every <b>sunday"},
+            422,
+            "a cron expression has 5 fields",
+        ),
+        ("w5", {"name": "x", "zone": "Mars/Olympus"}, 422, "there is no time zone"),
+        ("w6", {"name": "x", "rhythm": "once", "date": "2020-01-01"}, 422, "has passed"),
+    ):
+        refused = await person.post(SCHEDULES, data={"once": once, **WEEKLY, **wrong})
+        assert (refused.status_code, told in refused.text) == (status, True), refused.text
+        assert "latte art\ncold brew</textarea>" in refused.text
+
+    # What the form does not show stays: priorities of keywords.
+    await planned.orchestrator.set_schedule(
+        "acme", "news", keywords=["latte art", "cold brew"], priorities=["high", None], cron="30 9 * * *"
+    )
+    page = f"{SCHEDULES}/news"
+    saved = await person.post(page, data={"once": "e1", **WEEKLY, "keywords": "tea\nlatte art", "take": "1"})
+    assert saved.headers["location"] == f"{page}?done=saved"
+    found = await planned.orchestrator.get_schedule("acme", "news")
+    assert (found["keyword_list"], found["priorities"]) == (["tea", "latte art"], {"latte art": "high"})
+    assert found["take"] == 1
+
+    async def ran() -> bool:
+        firings = await planned.orchestrator.list_schedule_firings("acme", "news")
+        return [each["keywords"] for each in firings["items"]] == [1]
+
+    run = [await person.post(f"{page}/run", data={"once": "r1"}) for _ in range(2)]
+    assert {each.headers["location"] for each in run} == {f"{page}?done=run"}
+    await eventually(ran, within=60)
+    shown = (await person.get(page)).text
+    assert "1 at a time; 1 of 2 keywords are handed in." in shown
+    assert "One keyword was handed in." in shown
+
+    for verb, done, state in (("pause", "paused", "paused"), ("resume", "resumed", "active")):
+        answer = await person.post(f"{page}/{verb}", data={"once": verb})
+        assert answer.headers["location"] == f"{page}?done={done}"
+        assert (await planned.orchestrator.get_schedule("acme", "news"))["state"] == state
+    removed = [await person.post(f"{page}/remove", data={"once": "x1"}) for _ in range(2)]
+    assert {each.headers["location"] for each in removed} == {f"{SCHEDULES}?done=removed"}
+    assert "The schedule is removed." in (await person.get(removed[0].headers["location"])).text
+    assert (await person.get(page)).status_code == 404
+
+
+async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
+    planned: Any, viewer: httpx.AsyncClient
+) -> None:
+    page = f"{SCHEDULES}/weekly-basics"
+    for path in (SCHEDULES, page):
+        shown = (await viewer.get(path)).text
+        assert "Every Monday at 09:00" in shown
+        assert 'method="post" action="/b/' not in shown
+    for path in (SCHEDULES, page, f"{page}/run", f"{page}/pause", f"{page}/resume", f"{page}/remove"):
+        refused = await viewer.post(path, data={"once": path, **WEEKLY})
+        assert refused.status_code == 403, path
+    found = await planned.orchestrator.list_schedules("acme")
+    assert {each["name"] for each in found["items"]} == {"weekly-basics", "weekly-audit"}
+
+
+@pytest.mark.extended
+async def test_schedules_in_a_browser(console: Any, planned: Any, signed_in: Page, page_checks: Any) -> None:
+    page, url = signed_in, console.url
+    await planned.orchestrator.set_schedule(
+        "acme", "hostile", keywords=["<script>window.hit = 1</script>"], cron="*/7 3 * 2 *"
+    )
+    await page.goto(url + SCHEDULES)
+    await page.get_by_text("Make a schedule").click()
+    await page.fill("[name=name]", "chapters")
+    await page.fill("[name=keywords]", "one\ntwo\nthree")
+    await page.get_by_label("Once a month").check()
+    await expect(page.locator("[name=days]").first).not_to_be_visible()
+    await page.fill("[name=month_day]", "15")
+    await page.fill("[name=clock]", "08:15")
+    await page.fill("[name=take]", "1")
+    await page.get_by_role("button", name="Make the schedule").click()
+    await expect(page.locator("main")).to_contain_text("On day 15 of every month at 08:15")
+    assert await page.locator("#coming + ol li").count() == 3  # then the list is used up
+    await page.get_by_role("button", name="Pause").click()
+    await expect(page.locator("header.head")).to_contain_text("Paused")
+    for width in (1280, 360):
+        await page.set_viewport_size({"width": width, "height": 900})
+        for name in ("", "/chapters", "/hostile", "/weekly-audit"):
+            await page.goto(f"{url}{SCHEDULES}{name}")
+            for details in await page.locator("main details").all():
+                await details.locator("summary").click()
+            assert not await page.evaluate("window.hit")
+            wide = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+            assert wide <= 0, f"{name} is {wide} px too wide at {width}"
+            assert await page_checks.accessibility(page) == [], name
