@@ -114,6 +114,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "site set": ("acme", "--accent", "#102030"),
     "sources set": ("acme", "--folder"),
     "sources show": ("acme",),
+    "sources topics": ("acme",),
     "spend cap": ("acme", "--day", "5"),
     "subjects": ("acme", "x"),
     "subjects join": ("acme", "x", "y"),

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final, Literal
 
 import typer
 
-from brandctl.commands import Group, Result
+from brandctl.commands import Group, Result, table
 from brandctl.options import Brand
 from brandctl.settings import given
 from brandctl.terminal import out, printable
@@ -22,6 +22,7 @@ For example:
     brandctl sources set daily-grind --web --language en
     brandctl sources set daily-grind --no-folder --url https://example.org/guide
     brandctl sources show daily-grind
+    brandctl sources topics daily-grind
 """,
     Research,
 )
@@ -104,6 +105,30 @@ def set_sources(
         chosen = {name: None if value == "any" else value for name, value in how.items()}
         changes["web"] = {**(before.get("web") or {}), **chosen}
     return _shown(research.set_sources(brand, extra={**before, **changes}))
+
+
+@app.command()
+def topics(
+    research: Research,
+    brand: Brand,
+    after: Annotated[int, typer.Option(min=0, help="Go on from here, as the command before says.")] = 0,
+    limit: Annotated[int, typer.Option(min=1, max=100, help="The most keywords.")] = 20,
+) -> Result:
+    """Lists keywords that the brand's documents treat.
+
+    For example:
+
+        brandctl sources topics daily-grind
+    """
+    found = research.list_topics(brand, after=after, limit=limit)
+    if not found["items"] and found["next"] is None:
+        return Result(
+            found,
+            error="No document treats a subject at length, or none is read yet: brandctl documents list",
+        )
+    rows = [(each["keyword"], each["page"], str(each["words"])) for each in found["items"]]
+    note = "" if found["next"] is None else f"There may be more: --after {found['next']}"
+    return Result(found, table(("keyword", "document", "words"), rows), note=note)
 
 
 def _shown(sources: Mapping[str, Any]) -> Result:

@@ -40,6 +40,8 @@ async def make_brand(console: Any, page: Page) -> None:
     await page.fill("[name=name]", f"The Daily Grind {HOSTILE}")
     await page.fill("[name=slug]", "grind")
     await page.fill("[name=keywords]", f"pour-over coffee\nmortgage refinancing {HOSTILE}")
+    assert await page.get_by_label("A person reads each article").is_checked()
+    await page.get_by_label("goes out by itself").check()
     await submit(page, "Make the brand and begin")
     assert "pour-over coffee" in await page.inner_text("h1")
     brand = await console.orchestrator.get_brand("grind")
@@ -62,6 +64,19 @@ async def add_keywords(page: Page, url: str) -> None:
     await eventually(lambda: page.input_value("textarea"))
     await submit(page, "Submit keywords")
     assert "2 keywords are submitted." in await seen(page)
+
+
+async def take_a_suggestion(console: Any, page: Page, url: str) -> None:
+    """What the documents treat is suggested; what is checked is submitted beside what is typed, and not suggested again."""
+    await page.goto(f"{url}/b/grind/keywords/add")
+    first = page.locator(".suggested [name=topic]").first
+    keyword = await first.get_attribute("value") or ""
+    await first.check()
+    await submit(page, "Submit keywords")
+    assert "1 keyword is submitted." in await seen(page)
+    assert keyword in await seen(page)
+    await page.goto(f"{url}/b/grind/keywords/add")
+    assert await page.locator(f'.suggested [value="{keyword}"]').count() == 0
 
 
 async def look_at_refused(page: Page, url: str, refused: Any) -> None:
@@ -114,7 +129,8 @@ async def test_from_an_empty_system_to_a_post_and_nothing_hostile_runs(
     page, url = signed_in, console.url
     await make_brand(console, page)
     await add_keywords(page, url)
-    found = await keywords_end(console, "grind", 4)
+    await take_a_suggestion(console, page, url)
+    found = await keywords_end(console, "grind", 5)
     refused = next(each for each in found if each["state"] == "refused")
     await look_at_refused(page, url, refused)
     await decide_about_post(page, url)

@@ -34,6 +34,7 @@ from research import store
 from research.index import listing
 from research.index.listing import CorpusFileState
 from research.sources.routes import source_routes
+from research.sources.topics import topic_routes
 from research.uploads import FILES, upload_routes
 
 
@@ -171,6 +172,7 @@ def create_api(
         _document_routes(database, look_again),
         upload_routes(database, look_for_uploads),
         source_routes(database, has_gateway=has_gateway),
+        topic_routes(database),
     )
     keep_audit_log(app, database)
     return app

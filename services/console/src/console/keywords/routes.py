@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 
 NAVIGATION: Final = (NavigationEntry("keywords", "/b/{brand}/keywords", 20),)
 _MOST_LETTERS: Final = 20
+_TOPICS: Final = 24
+"""Keywords that the form suggests."""
+_MAX_BEFORE: Final = 100
+"""Newest keywords of the brand that are not suggested again."""
 _GONE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 _MAY_CANCEL: Final = frozenset({"waiting", "running", "stuck"})
 router = APIRouter(include_in_schema=False)
@@ -79,10 +83,10 @@ async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Respons
 @router.get("/b/{brand}/keywords/add")
 async def show_form(request: Request, brand: str, viewer: Viewer) -> Response:
     """The form in which keywords are typed, pasted or read from a file."""
-    return _form(request, brand, viewer)
+    return await _form(request, brand, viewer)
 
 
-def _form(
+async def _form(
     request: Request,
     brand: str,
     viewer: PageViewer,
@@ -91,25 +95,41 @@ def _form(
     status: int = HTTPStatus.OK,
     **typed: Any,
 ) -> Response:
-    values = {"typed": "", "priority": "normal", "refresh": False, "distinct": False, **typed}
+    values = {"typed": "", "priority": "normal", "refresh": False, "distinct": False, "chosen": [], **typed}
+    parts = await viewer.gather(
+        topics=viewer.research.list_topics(brand, limit=_TOPICS),
+        documents=viewer.research.list_documents(brand, state="waiting", limit=1),
+        before=viewer.orchestrator.search_for_keywords(brand=brand, limit=_MAX_BEFORE),
+    )
     return page(
-        request, viewer, "keywords/add.html.j2", status=status, brand=brand, refusal=refusal, **values
+        request,
+        viewer,
+        "keywords/add.html.j2",
+        status=status,
+        brand=brand,
+        refusal=refusal,
+        suggested=views.suggested(parts["topics"], parts["before"]),
+        unread=parts["documents"]["counts"]["waiting"] if parts["documents"] else 0,
+        **parts,
+        **values,
     )
 
 
 @router.post("/b/{brand}/keywords/add")
 async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
     """Submits the list as it was typed; a refused one stays in the form, with what is wrong."""
-    text = form.raw("keywords")
+    text, chosen = form.raw("keywords"), form.all("topic")[:_TOPICS]
     priority = form.text("priority", "normal")
     typed: dict[str, Any] = {
         "typed": text,
         "priority": priority,
         "refresh": "refresh" in form,
         "distinct": "distinct" in form,
+        "chosen": chosen,
     }
-    if not text.strip():
-        return _form(
+    submitted = views.with_chosen(text, chosen)
+    if not submitted.strip():
+        return await _form(
             request,
             brand,
             viewer,
@@ -121,17 +141,17 @@ async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: Fo
     async def submit() -> Response:
         accepted = await viewer.orchestrator.submit_keywords(
             brand,
-            text.encode(),
+            submitted.encode(),
             priority=priority,  # type: ignore[arg-type]  # the service checks it
             refresh=typed["refresh"],
             distinct=typed["distinct"],
             idempotency_key=form.once or None,
-            content_type=views.list_type(text),
+            content_type=views.list_type(submitted),
         )
         return redirect(request, f"/b/{brand}/keywords?handed_in={accepted['total']}")
 
     async def refused(refusal: str, status: int) -> Response:
-        return _form(request, brand, viewer, refusal=refusal, status=status, **typed)
+        return await _form(request, brand, viewer, refusal=refusal, status=status, **typed)
 
     return await once_or_refused(request, viewer, form, submit, refused)
 

@@ -1,5 +1,7 @@
 """What the pages about keywords show, made from the services' answers. Pure: no I/O, no clock."""
 
+import csv
+import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -277,6 +279,29 @@ def list_type(text: str) -> str:
     """The media type of a pasted list: a table begins with a line that names the column `keyword`."""
     first = text.lstrip("\ufeff").split("\n", 1)[0].strip()
     return "text/csv" if _CSV_HEADER.match(first) else "text/plain"
+
+
+def with_chosen(text: str, chosen: Sequence[str]) -> str:
+    """The list with the suggested keywords that a person has checked, as further lines or rows."""
+    lines = [" ".join(each.split()) for each in chosen]
+    if not lines:
+        return text
+    before = text.rstrip("\n") + "\n" if text.strip() else ""
+    if list_type(text) == "text/plain":
+        return before + "\n".join(lines)
+    columns = next(csv.reader([text.lstrip("\ufeff").split("\n", 1)[0]]))
+    names = [each.strip().lower() for each in columns]
+    rows = io.StringIO()
+    csv.writer(rows, lineterminator="\n").writerows(
+        [[line if name == "keyword" else "" for name in names] for line in lines]
+    )
+    return before + rows.getvalue()
+
+
+def suggested(topics: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """What the brand's documents treat, without what was submitted before."""
+    known = {each["keyword"].casefold() for each in before["items"]} if before else set()
+    return [each for each in topics["items"] if each["keyword"].casefold() not in known] if topics else []
 
 
 def count_entries(text: str) -> int:

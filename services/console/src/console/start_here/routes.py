@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -16,6 +16,8 @@ FIRST: Final = 1
 """Place of a cycle's first keyword."""
 _FIELDS: Final = ("name", "slug", "language", "description", "urls", "document", "keywords")
 _CHECKS: Final = ("folder", "web")
+APPROVALS: Final = ("everything", "nothing")
+"""What people read before it goes out."""
 router = APIRouter(include_in_schema=False)
 
 
@@ -30,14 +32,24 @@ def slug_of(name: str) -> str:
 async def show_start(request: Request, viewer: Viewer) -> Response:
     """The empty form."""
     viewer.check_owner()
-    typed = {**dict.fromkeys(_FIELDS, ""), "language": viewer.person.language, "folder": True, "web": False}
-    return page(request, viewer, "start_here/start.html.j2", typed=typed, refusal="")
+    typed = {
+        **dict.fromkeys(_FIELDS, ""),
+        "language": viewer.person.language,
+        "folder": True,
+        "web": False,
+        "approval": APPROVALS[0],
+    }
+    return page(request, viewer, "start_here/start.html.j2", typed=typed, refusal="", approvals=APPROVALS)
 
 
 @router.post("/start-here")
 async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
-    """Makes the brand, says where research may look, stores a text, submits the keywords, and shows their progress."""
+    """Makes the brand, says where research may look, stores a text, submits the keywords, and shows their progress.
+
+    Without keywords it leads to the form that suggests some.
+    """
     viewer.check_owner()
+    approval = _approval(form)
     slug = form.text("slug") or slug_of(form.text("name"))
     if not slug:
         return _again(request, viewer, form, viewer.t("start_here.no_slug"), HTTPStatus.BAD_REQUEST)
@@ -48,6 +60,8 @@ async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
             name=form.text("name"),
             language=form.text("language"),
             description=form.text("description"),
+            approval=approval,
+            posts_approval=approval,
             # A brand of this short name is never overwritten.
             if_none_match="*",
         )
@@ -58,6 +72,8 @@ async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
             await viewer.research.add_document(
                 slug, form.raw("document").encode(), name="notes.txt", own=True, content_type="text/plain"
             )
+        if not form.text("keywords"):
+            return redirect(request, f"/b/{slug}/keywords/add")
         accepted = await viewer.orchestrator.submit_keywords(
             slug,
             form.raw("keywords").encode(),
@@ -75,7 +91,19 @@ async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
     return await once_or_refused(request, viewer, form, make, refused)
 
 
+def _approval(form: Form) -> Literal["everything", "nothing"]:
+    return "nothing" if form.text("approval") == "nothing" else "everything"
+
+
 def _again(request: Request, viewer: PageViewer, form: Form, refusal: str, status: int) -> Response:
     typed: dict[str, Any] = {name: form.raw(name) for name in _FIELDS}
-    typed |= {name: name in form for name in _CHECKS}
-    return page(request, viewer, "start_here/start.html.j2", status=status, typed=typed, refusal=refusal)
+    typed |= {name: name in form for name in _CHECKS} | {"approval": _approval(form)}
+    return page(
+        request,
+        viewer,
+        "start_here/start.html.j2",
+        status=status,
+        typed=typed,
+        refusal=refusal,
+        approvals=APPROVALS,
+    )
