@@ -86,3 +86,15 @@ async def settle(request: Request, *, content_id: str, note: str, is_settled: bo
             UUID(content_id),
             is_settled,
         )
+
+
+async def count_of_brand(request: Request, brand: str) -> int:
+    async with parts_of(request).connections.connection() as connection:
+        found: int = await connection.fetchval("select count(*) from notes where brand = $1", brand)
+    return found
+
+
+async def erase_brand(request: Request, brand: str) -> None:
+    """Removes all notes of a brand, for good."""
+    async with parts_of(request).connections.connection() as connection:
+        await connection.execute("delete from notes where brand = $1", brand)

@@ -1,0 +1,1 @@
+"""The settings of a brand, and its pause and end."""
