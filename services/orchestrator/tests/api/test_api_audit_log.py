@@ -198,6 +198,10 @@ async def test_pages_and_filters(http: httpx.AsyncClient) -> None:
     assert len(await noted(http, caller="newsroom")) == 5
     assert [each["path"] for each in await noted(http, operation="POST /v1/keys")] == ["/v1/keys"]
     assert await noted(http, caller="a\0b") == []
+    fifth, fourth, *_ = first["items"]
+    assert await noted(http, since=fifth["at"]) == [fifth]
+    assert await noted(http, since=fourth["at"], until=fifth["at"]) == [fourth]
+    assert (await http.get("/v1/audit-log?since=soon", headers=SERVICE)).status_code == 422
 
 
 async def test_nobody_but_time_takes_an_entry_away(

@@ -70,14 +70,29 @@ async def page(
     brands: Collection[str] | None = None,
     caller: str | None = None,
     operation: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
     before: int | None = None,
     limit: int = 50,
 ) -> list[AuditLogEntry]:
-    """Return a page of entries, latest first. `brands` limits them to these brands; None: all entries."""
+    """Return a page of entries, latest first. `brands` limits them to these brands; None: all entries.
+
+    Args:
+        connection: to the process's database.
+        brands: slugs.
+        caller: name of the callers' keys.
+        operation: method and path of the route.
+        since: the earliest time of an entry.
+        until: later than any entry.
+        before: higher than the id of any entry.
+        limit: the most entries.
+    """
     wanted: list[tuple[str, object]] = [
         ("brand = any(${})", None if brands is None else list(brands)),
         ("caller = ${}", caller),
         ("operation = ${}", operation),
+        ("at >= ${}", since),
+        ("at < ${}", until),
         ("id < ${}", before),
     ]
     given = [(condition, value) for condition, value in wanted if value is not None]

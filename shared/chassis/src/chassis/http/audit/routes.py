@@ -8,7 +8,7 @@ from fastapi import APIRouter, FastAPI, Query
 from pydantic import Field
 from starlette.middleware import Middleware
 
-from chassis.http.api import MayOperate, View, add_routes, router
+from chassis.http.api import MayOperate, Moment, View, add_routes, router
 from chassis.http.audit import log
 from chassis.http.audit.change_queues import SerialChanges
 from chassis.http.audit.operations import Operations
@@ -100,6 +100,8 @@ def _routes(database: log.AuditDatabase) -> APIRouter:
             str | None,
             Query(description="Only this operation: method and path as in the entries.", max_length=_TEXT),
         ] = None,
+        since: Annotated[Moment | None, Query(description="Only changes from this time on.")] = None,
+        until: Annotated[Moment | None, Query(description="Only changes before this time.")] = None,
         after: Annotated[
             int | None, Query(description="`next` of the page before.", ge=1, le=2**63 - 1)
         ] = None,
@@ -118,6 +120,8 @@ def _routes(database: log.AuditDatabase) -> APIRouter:
                 brands=brands,
                 caller=caller_name,
                 operation=operation,
+                since=since,
+                until=until,
                 before=after,
                 limit=limit + 1,
             )
