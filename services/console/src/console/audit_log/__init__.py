@@ -1,0 +1,1 @@
+"""Who has changed what, over all services."""
