@@ -1,0 +1,1 @@
+"""API keys of the installation, for owners."""

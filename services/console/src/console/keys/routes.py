@@ -1,0 +1,167 @@
+"""Routes of the page about API keys: list, make, give another secret, revoke."""
+
+import re
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from console.keys import views
+from console.keys.views import KeyFields, KeyLine
+from console.pages import (
+    FormData,
+    NavigationEntry,
+    PageViewer,
+    Viewer,
+    once,
+    once_or_refused,
+    page,
+    redirect,
+)
+from console.pages.parts import parts_of
+from console.pages.viewer import PasswordNeededError
+from console.people import store as people
+
+if TYPE_CHECKING:
+    from client.services.orchestrator import answers
+
+NAVIGATION: Final = (NavigationEntry("keys", "/keys", 40, Scope.ADMIN),)
+DONE: Final = ("revoked", "shown")
+"""What the page says was done, by the word in its address."""
+_PAGE: Final = 50
+_PLACE: Final = re.compile("[0-9A-Za-z]{1,20}")
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/keys")
+async def list_keys(request: Request, viewer: Viewer) -> Response:
+    """All keys without their secrets, after the password was given lately, and the form for another."""
+    viewer.check_owner()
+    viewer.check_confirmed()
+    return await _list(request, viewer)
+
+
+async def _list(
+    request: Request,
+    viewer: PageViewer,
+    *,
+    fields: KeyFields | None = None,
+    made: "answers.NewKeyView | None" = None,
+    refusal: str = "",
+    needs_password: bool = False,
+    status: int = HTTPStatus.OK,
+) -> Response:
+    after = request.query_params.get("after", "")
+    after = after if _PLACE.fullmatch(after) else ""
+    parts = await viewer.gather(keys=viewer.orchestrator.list_keys(after=after, limit=_PAGE))
+    keys = parts["keys"]
+    names = await _people(request)
+    done = request.query_params.get("done", "")
+    return page(
+        request,
+        viewer,
+        "keys/list.html.j2",
+        status=status,
+        **parts,
+        lines=[KeyLine(each, names.get(each["key_id"])) for each in keys["items"]] if keys else [],
+        after=after,
+        fields=fields or KeyFields(),
+        is_open=fields is not None,
+        made=made,
+        refusal=refusal,
+        needs_password=needs_password,
+        scopes=views.SCOPES,
+        tones=views.STATE_TONES,
+        done=done if done in DONE and request.method == "GET" else "",
+    )
+
+
+async def _people(request: Request) -> dict[str, str]:
+    """Names of people by the id of their key."""
+    async with parts_of(request).connections.connection() as connection:
+        return {each.key_id: each.name for each in await people.list_people(connection)}
+
+
+@router.post("/keys")
+async def make_key(request: Request, viewer: Viewer, form: FormData) -> Response:
+    """Makes a key and shows it in this answer alone."""
+    viewer.check_owner()
+    fields = views.typed_fields(form)
+    try:
+        viewer.check_confirmed()
+    except PasswordNeededError:
+        # Nothing typed is lost: the password is given in another tab.
+        return await _list(request, viewer, fields=fields, needs_password=True, status=HTTPStatus.FORBIDDEN)
+    made: list[answers.NewKeyView] = []
+
+    async def act() -> Response:
+        wanted = views.wanted_key(fields, viewer.person.zone)
+        made.append(
+            await viewer.orchestrator.create_key(
+                name=wanted.pop("name"), scopes=wanted.pop("scopes"), extra=wanted
+            )
+        )
+        return redirect(request, "/keys?done=shown")
+
+    async def refused(refusal: str, status: int) -> Response:
+        return await _list(request, viewer, fields=fields, refusal=refusal, status=status)
+
+    answer = await once_or_refused(request, viewer, form, act, refused)
+    # What is stored for a second press is the redirect: the secret is in no table.
+    return await _list(request, viewer, made=made[0]) if made else answer
+
+
+@router.post("/keys/{key_id}/rotate")
+async def rotate_key(request: Request, key_id: str, viewer: Viewer, form: FormData) -> Response:
+    """Gives a key another secret and shows it in this answer alone."""
+    viewer.check_owner()
+    viewer.check_confirmed()
+    await _check_no_persons(request, viewer, key_id)
+    grace = views.GRACE.get(form.text("grace"), views.GRACE["none"])
+    made: list[answers.NewKeyView] = []
+
+    async def act() -> Response:
+        made.append(await viewer.orchestrator.rotate_key(key_id, grace_seconds=int(grace.total_seconds())))
+        return redirect(request, "/keys?done=shown")
+
+    async def refused(refusal: str, status: int) -> Response:
+        return await _list(request, viewer, refusal=refusal, status=status)
+
+    answer = await once_or_refused(request, viewer, form, act, refused)
+    return await _list(request, viewer, made=made[0]) if made else answer
+
+
+@router.post("/keys/{key_id}/revoke")
+async def revoke_key(request: Request, key_id: str, viewer: Viewer, form: FormData) -> Response:
+    """Revokes a key, which works nowhere from the next request on."""
+    viewer.check_owner()
+    viewer.check_confirmed()
+    await _check_no_persons(request, viewer, key_id)
+
+    async def act() -> Response:
+        await viewer.orchestrator.revoke_key(key_id)
+        return redirect(request, "/keys?done=revoked")
+
+    return await once(request, viewer, form, act)
+
+
+async def _check_no_persons(request: Request, viewer: PageViewer, key_id: str) -> None:
+    """Raises HTTPException 422 for the key of a person of the console, who would be locked out."""
+    name = (await _people(request)).get(key_id)
+    if name is not None:
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("keys.of_person", name=name))
+
+
+@router.get("/keys/{key_id}/rotate")
+@router.get("/keys/{key_id}/revoke")
+async def show_list_again(
+    request: Request,
+    key_id: str,  # noqa: ARG001  (of the address)
+    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
+) -> Response:
+    """Whoever loads the page with a secret again comes to the list, and does nothing."""
+    return redirect(request, "/keys")

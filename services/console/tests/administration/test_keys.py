@@ -1,0 +1,125 @@
+"""API keys at a real orchestrator, and in a real browser."""
+
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import httpx
+import pytest
+from playwright.async_api import Page
+
+from client import Address, RefusedError
+from client.services.orchestrator import AsyncOrchestrator
+
+KEYS = "/keys"
+PASSWORD = "correct horse battery staple"
+SECRET = re.compile("be_[0-9A-Za-z]{12}_[0-9A-Za-z_-]+")
+FIELDS = {"name": "newsroom", "scopes": ["read", "operate"], "last_day": "2030-01-31", "per_minute": "30"}
+
+
+async def named(console: Any, name: str) -> Any:
+    return next(each for each in (await console.orchestrator.list_keys())["items"] if each["name"] == name)
+
+
+async def test_a_key_is_shown_once_made_once_and_works(
+    console: Any, person: httpx.AsyncClient, service_urls: dict[str, str]
+) -> None:
+    made, again = [await person.post(KEYS, data={"once": "k1", **FIELDS}) for _ in range(2)]
+    (secret,) = SECRET.findall(made.text)
+    assert again.headers["location"] == f"{KEYS}?done=shown"
+    shown = (await person.get(again.headers["location"])).text
+    assert "not shown again" in shown
+    assert secret not in shown
+    found = await named(console, "newsroom")
+    assert (found["scopes"], found["brands"], found["per_minute"]) == (["operate", "read"], None, 30)
+    assert found["expires_at"].startswith("2030-02-01T00:00:00")
+    async with AsyncOrchestrator(Address(service_urls["orchestrator_url"], secret)) as program:
+        await program.list_brands()
+
+        rotated = await person.post(f"{KEYS}/{found['key_id']}/rotate", data={"once": "k2", "grace": "none"})
+        (other,) = SECRET.findall(rotated.text)
+        assert other != secret
+        with pytest.raises(RefusedError):
+            await program.list_brands()
+
+    revoked = [await person.post(f"{KEYS}/{found['key_id']}/revoke", data={"once": "k3"}) for _ in range(2)]
+    assert {each.headers["location"] for each in revoked} == {f"{KEYS}?done=revoked"}
+    assert (await named(console, "newsroom"))["revoked_by"] == "ada"
+
+
+async def test_no_secret_is_in_what_is_stored_for_a_second_press(
+    console: Any, person: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept: list[bytes] = []
+    monkeypatch.setattr("console.pages.once.seal", lambda secret, *_: kept.append(secret) or b"sealed")
+    made = await person.post(KEYS, data={"once": "k1", **FIELDS})
+    (secret,) = SECRET.findall(made.text)
+    assert kept
+    assert secret.encode() not in b"".join(kept)
+
+
+async def test_what_is_refused_stays_in_the_form(console: Any, person: httpx.AsyncClient) -> None:
+    wanted = FIELDS | {"name": "News Room <b>", "per_minute": "many"}
+    refused = await person.post(KEYS, data={"once": "k1", **wanted})
+    assert refused.status_code == 422
+    assert 'value="News Room &lt;b&gt;"' in refused.text
+    assert 'value="many"' in refused.text
+    assert "<details open>" in refused.text
+
+
+async def test_the_password_is_asked_again_and_nothing_typed_is_lost(
+    console: Any, person: httpx.AsyncClient, forget_passwords: Callable[[], Awaitable[None]]
+) -> None:
+    await forget_passwords()
+    assert "/confirm?next=%2Fkeys" in (await person.get(KEYS)).headers["location"]
+    asked = await person.post(KEYS, data={"once": "k1", **FIELDS})
+    assert asked.status_code == 403
+    assert "Give it in another tab" in asked.text
+    assert 'value="newsroom"' in asked.text
+    key = await named(console, "ada")
+    for verb in ("rotate", "revoke"):
+        answer = await person.post(f"{KEYS}/{key['key_id']}/{verb}", data={"once": verb})
+        assert "/confirm" in answer.headers["location"]
+    await person.post("/confirm", data={"password": PASSWORD})
+    assert SECRET.findall((await person.post(KEYS, data={"once": "k1", **FIELDS})).text)
+
+
+async def test_keys_of_people_are_left_to_the_page_of_people(console: Any, person: httpx.AsyncClient) -> None:
+    key = await named(console, "ada")
+    shown = (await person.get(KEYS)).text
+    assert "Of the person" in shown
+    assert "Revoke ada" not in shown
+    for verb in ("rotate", "revoke"):
+        answer = await person.post(f"{KEYS}/{key['key_id']}/{verb}", data={"once": verb})
+        assert answer.status_code == 422
+        assert "Remove the person instead." in answer.text
+    assert (await named(console, "ada"))["revoked_at"] is None
+
+
+async def test_only_owners_see_and_make_keys(console: Any, signed_in_as: Any) -> None:
+    async with signed_in_as("Olga", "operator") as olga:
+        assert KEYS not in (await olga.get("/")).text
+        assert (await olga.get(KEYS)).status_code == 403
+        for path in (KEYS, f"{KEYS}/4fX0w8QbVn2L/rotate", f"{KEYS}/4fX0w8QbVn2L/revoke"):
+            assert (await olga.post(path, data={"once": "x", **FIELDS})).status_code == 403, path
+
+
+@pytest.mark.extended
+async def test_a_person_makes_and_revokes_a_key_in_a_browser(
+    console: Any, signed_in: Page, look_at: Callable[[Page, str], Awaitable[None]]
+) -> None:
+    page = signed_in
+    await page.goto(console.url + KEYS)
+    await page.locator("summary", has_text="Make a key").click()
+    await page.fill("[name=name]", "newsroom")
+    await page.get_by_label("Change brands, settings and pauses").check()
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Make a key").dblclick()
+    assert SECRET.fullmatch(await page.inner_text(".secret"))
+    await look_at(page, KEYS)
+    await page.evaluate("document.querySelector('details').open = true")
+    wide = await page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    assert wide <= 0
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Revoke newsroom").click()
+    assert "It works nowhere any more." in await page.inner_text("main")
