@@ -135,12 +135,13 @@ async def test_an_erasure_takes_the_name_and_the_password_and_removes_the_notes(
                 uuid4(),
             )
         await forget_passwords()
-        for asked in (person.get(f"{SETTINGS}/erase"), person.post(f"{SETTINGS}/erase", data={"once": "e0"})):
-            assert "/confirm" in (await asked).headers["location"]
-        await person.post("/confirm", data={"password": PASSWORD})
         assert "1 note of the console" in (await person.get(f"{SETTINGS}/erase")).text
+        asked = await person.post(f"{SETTINGS}/erase", data={"once": "e0", "confirm": "Acme"})
+        assert asked.status_code == 403
+        assert 'name="password_again"' in asked.text
 
-        refused = await person.post(f"{SETTINGS}/erase", data={"once": "e1", "confirm": "Akme"})
+        wrong = {"once": "e1", "confirm": "Akme", "password_again": PASSWORD}
+        refused = await person.post(f"{SETTINGS}/erase", data=wrong)
         assert refused.status_code == 422
         assert 'value="Akme"' in refused.text
         assert (await console.orchestrator.get_brand("acme"))["name"] == "Acme"

@@ -29,12 +29,13 @@ from console.pages import (
 )
 from console.pages.parts import parts_of
 from console.service_clients import PersonClients
+from console.sign_in.confirming import confirm_password
 from console.watching.pages import LivePage, read_each
 
 if TYPE_CHECKING:
     from client.services.orchestrator import answers
 
-NAVIGATION: Final = (NavigationEntry("brand_settings", "/b/{brand}/settings", 90),)
+NAVIGATION: Final = (NavigationEntry("brand_settings", "/b/{brand}/settings", 130),)
 DONE: Final = ("saved", "nothing", "paused", "resumed")
 """What the page says was done, by the word in its address."""
 _OPERATION: Final = "PUT /v1/brands/{slug}"
@@ -168,7 +169,6 @@ async def resume(request: Request, brand: str, viewer: Viewer, form: FormData) -
 async def show_erasure(request: Request, brand: str, viewer: Viewer) -> Response:
     """What an erasure removes; of a brand that is erased, how far it is."""
     viewer.check_owner()
-    viewer.check_confirmed()
     return await _erasure(request, brand, viewer)
 
 
@@ -213,7 +213,7 @@ async def _if_known(viewer: PageViewer, brand: str) -> "answers.BrandDetails | N
 async def erase(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
     """Erases the brand in every service and its notes here, once its name is typed and the password was given lately."""
     viewer.check_owner()
-    viewer.check_confirmed()
+    await confirm_password(request, viewer, form)
     typed = form.text("confirm")
 
     async def act() -> Response:

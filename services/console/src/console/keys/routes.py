@@ -23,8 +23,8 @@ from console.pages import (
     redirect,
 )
 from console.pages.parts import parts_of
-from console.pages.viewer import PasswordNeededError
 from console.people import store as people
+from console.sign_in.confirming import confirm_password
 
 if TYPE_CHECKING:
     from client.services.orchestrator import answers
@@ -39,9 +39,8 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/keys")
 async def list_keys(request: Request, viewer: Viewer) -> Response:
-    """All keys without their secrets, after the password was given lately, and the form for another."""
+    """All keys without their secrets, and the form for another."""
     viewer.check_owner()
-    viewer.check_confirmed()
     return await _list(request, viewer)
 
 
@@ -52,7 +51,6 @@ async def _list(
     fields: KeyFields | None = None,
     made: "answers.NewKeyView | None" = None,
     refusal: str = "",
-    needs_password: bool = False,
     status: int = HTTPStatus.OK,
 ) -> Response:
     after = request.query_params.get("after", "")
@@ -73,7 +71,6 @@ async def _list(
         is_open=fields is not None,
         made=made,
         refusal=refusal,
-        needs_password=needs_password,
         scopes=views.SCOPES,
         tones=views.STATE_TONES,
         done=done if done in DONE and request.method == "GET" else "",
@@ -91,11 +88,7 @@ async def make_key(request: Request, viewer: Viewer, form: FormData) -> Response
     """Makes a key and shows it in this answer alone."""
     viewer.check_owner()
     fields = views.typed_fields(form)
-    try:
-        viewer.check_confirmed()
-    except PasswordNeededError:
-        # Nothing typed is lost: the password is given in another tab.
-        return await _list(request, viewer, fields=fields, needs_password=True, status=HTTPStatus.FORBIDDEN)
+    await confirm_password(request, viewer, form)
     made: list[answers.NewKeyView] = []
 
     async def act() -> Response:
@@ -119,7 +112,7 @@ async def make_key(request: Request, viewer: Viewer, form: FormData) -> Response
 async def rotate_key(request: Request, key_id: str, viewer: Viewer, form: FormData) -> Response:
     """Gives a key another secret and shows it in this answer alone."""
     viewer.check_owner()
-    viewer.check_confirmed()
+    await confirm_password(request, viewer, form)
     await _check_no_persons(request, viewer, key_id)
     grace = views.GRACE.get(form.text("grace"), views.GRACE["none"])
     made: list[answers.NewKeyView] = []
@@ -139,7 +132,7 @@ async def rotate_key(request: Request, key_id: str, viewer: Viewer, form: FormDa
 async def revoke_key(request: Request, key_id: str, viewer: Viewer, form: FormData) -> Response:
     """Revokes a key, which works nowhere from the next request on."""
     viewer.check_owner()
-    viewer.check_confirmed()
+    await confirm_password(request, viewer, form)
     await _check_no_persons(request, viewer, key_id)
 
     async def act() -> Response:
