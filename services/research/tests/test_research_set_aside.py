@@ -265,6 +265,8 @@ async def test_the_list_of_documents_comes_in_pages(running: httpx.AsyncClient) 
         paths += [item["path"] for item in page["items"]]
         after = page["next"]
     assert paths == ["a.md", "b.md", "c.md", "d.md", "e.txt"]
+    (item,) = (await running.get("/v1/documents", params={"q": "E.TX"})).json()["items"]
+    assert item["path"] == "e.txt"
 
 
 async def test_a_released_document_is_read_again_at_once(running: httpx.AsyncClient, folder: Folder) -> None:

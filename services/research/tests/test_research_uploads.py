@@ -385,6 +385,10 @@ async def test_the_list_comes_in_pages_and_needs_the_key(place: Place) -> None:
     assert page["counts"] == {"waiting": 3, "read": 0, "skipped": 0, "set_aside": 0}
     rest = (await place.http.get("/acme/documents", params={"limit": 2, "after": page["next"]})).json()
     assert ([len(page["items"]), len(rest["items"])], rest["next"]) == ([2, 1], None)
+    await place.add("acme", "Handbook.txt", "Text number 4.", title="Über 100 % coffee")
+    assert [each["name"] for each in await place.items("acme", q="HANDB")] == ["Handbook.txt"]
+    assert [each["name"] for each in await place.items("acme", q="über 100 %")] == ["Handbook.txt"]
+    assert await place.items("acme", q="%") != await place.items("acme", q="nothing") == []
     for method in ("GET", "POST"):
         refused = await place.http.request(
             method, "/acme/documents?name=a.txt", headers={"X-Service-Key": "wrong"}

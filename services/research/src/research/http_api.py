@@ -33,6 +33,7 @@ from research import problem_codes as codes
 from research import store
 from research.index import listing
 from research.index.listing import CorpusFileState
+from research.requests import SearchedText
 from research.sources.routes import source_routes
 from research.sources.topics import topic_routes
 from research.uploads import FILES, upload_routes
@@ -189,13 +190,14 @@ def _document_routes(database: Database, look_again: Callable[[], None]) -> APIR
     )
     async def list_corpus_documents(
         state: CorpusFileState | None = None,
+        q: SearchedText = None,
         after: Annotated[str, Query(description="`next` of the page before.", max_length=2000)] = "",
         limit: PageLimit = DEFAULT_PAGE,
     ) -> CorpusDocumentList:
         async with database.connection() as connection:
             # PostgreSQL takes no NUL, and no path has one.
             found = await listing.list_documents(
-                connection, state=state, after=after.replace("\0", ""), limit=limit + 1
+                connection, state=state, after=after.replace("\0", ""), limit=limit + 1, text=q
             )
             counts = await listing.count_by_state(connection)
         return CorpusDocumentList(

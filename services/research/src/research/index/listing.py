@@ -49,16 +49,27 @@ async def count_by_state(connection: Connection) -> dict[str, int]:
 
 
 async def list_documents(
-    connection: Connection, *, state: CorpusFileState | None, after: str, limit: int
+    connection: Connection,
+    *,
+    state: CorpusFileState | None,
+    after: str,
+    limit: int,
+    text: str | None = None,
 ) -> list[ListedDocument]:
-    """Return a page of the folder's files by path, from the first path after `after`."""
+    """Return a page of the folder's files by path, from the first path after `after`.
+
+    With `text`, only those with it in their path or title, in any case.
+    """
     rows = await connection.fetch(
         f"select document_id as id, path, size, {_STATE} as state, problem, title, passage_count as passages,"  # noqa: S608
         " indexed_at as since from documents"
-        f' where {_IN_FOLDER} and path collate "C" > $1 and ($2::text is null or {_STATE} = $2) order by path collate "C" limit $3',
+        f' where {_IN_FOLDER} and path collate "C" > $1 and ($2::text is null or {_STATE} = $2)'
+        " and ($4::text is null or position(lower($4) in lower(path || ' ' || title)) > 0)"
+        ' order by path collate "C" limit $3',
         after,
         state,
         limit,
+        text,
     )
     return [ListedDocument(**{**row, "state": CorpusFileState(row["state"])}) for row in rows]
 

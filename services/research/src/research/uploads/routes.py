@@ -18,6 +18,7 @@ from messaging import Database
 from reading.cleaning import one_line
 from reading.formats import MAX_PDF_BYTES, SUFFIXES, max_bytes
 from research import problem_codes as codes
+from research.requests import SearchedText
 from research.uploads import store
 from research.uploads.store import Upload, UploadLimitError, UploadMetadata, UploadState
 
@@ -166,12 +167,15 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         caller: MayRead,
         slug: Slug,
         state: UploadState | None = None,
+        q: SearchedText = None,
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=MAX_ID)] = 0,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> UploadList:
         caller.check_visible(slug)
         async with database.connection() as connection:
-            found = await store.list_uploads(connection, slug, state=state, after=after, limit=limit + 1)
+            found = await store.list_uploads(
+                connection, slug, state=state, after=after, limit=limit + 1, text=q
+            )
             counts = await store.count_by_state(connection, slug)
         return UploadList(
             items=[UploadView.model_validate(each) for each in found[:limit]],

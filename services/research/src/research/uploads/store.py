@@ -175,16 +175,28 @@ async def get(connection: Connection, brand: str, upload: int) -> Upload | None:
 
 
 async def list_uploads(
-    connection: Connection, brand: str, *, state: UploadState | None, after: int, limit: int
+    connection: Connection,
+    brand: str,
+    *,
+    state: UploadState | None,
+    after: int,
+    limit: int,
+    text: str | None = None,
 ) -> list[Upload]:
-    """Return a page of the brand's uploads, oldest first, from the first id above `after`."""
+    """Return a page of the brand's uploads, oldest first, from the first id above `after`.
+
+    With `text`, only those with it in their name or title, in any case.
+    """
     rows = await connection.fetch(
         f"{_SELECT} where brand_slug = $1 and upload_id > $2 and ($3::text is null or {_STATE} = $3)"
+        " and ($5::text is null or"
+        " position(lower($5) in lower(name || ' ' || coalesce(uploads.title, documents.title, ''))) > 0)"
         " order by upload_id limit $4",
         brand,
         after,
         state,
         limit,
+        text,
     )
     return [_upload(row) for row in rows]
 

@@ -1,0 +1,1 @@
+"""Where research may look for a brand, and the documents that it has read or set aside."""
