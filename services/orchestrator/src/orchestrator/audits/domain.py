@@ -113,6 +113,10 @@ class AuditFinding:
     since: datetime
     advice: str
     """What to do, in a sentence."""
+    detail: str = ""
+    """What was seen, such as why a keyword has no article; part of the advice, too."""
+    cycle_id: str = ""
+    """The cycle that already mends it; empty: none does."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +173,7 @@ def _stale(brand_slug: str, article: PublishedArticle, cycle_id: UUID | None) ->
         article.published_url,
         article.created_at,
         todo,
+        cycle_id="" if cycle_id is None else str(cycle_id),
     )
 
 
@@ -180,6 +185,7 @@ def _unanswered(page: BrokenLink) -> AuditFinding:
         page.address,
         page.since,
         f"see whether visitors reach it; then publish it again or take it down ({page.detail})",
+        page.detail,
     )
 
 
@@ -192,6 +198,7 @@ def _dead_link(link: BrokenLink) -> AuditFinding:
         link.since,
         f"a source of it is gone: see whether the article still holds, and correct it (brandctl drafts edit {link.content_id})"
         f" or leave it ({link.detail})",
+        link.detail,
     )
 
 
@@ -213,6 +220,7 @@ def _near_duplicates(articles: Sequence[PublishedArticle]) -> Iterator[AuditFind
             newer.created_at,
             f"about {share:.0%} of it and of '{older.title}' ({older.published_url}) is the same: keep one, and take the"
             " other down or make it different",
+            f"{share:.0%}: '{older.title}' ({older.published_url})",
         )
 
 
@@ -238,6 +246,7 @@ def _of_keyword(kind: FindingKind, lost: LostKeyword, todo: str) -> AuditFinding
         f"/v1/cycles/{lost.cycle_id}",
         lost.ended_at,
         f"{todo} ({lost.reason})",
+        lost.reason,
     )
 
 
@@ -261,6 +270,7 @@ def _parked(brand_slug: str, schedule: ParkedSchedule) -> AuditFinding:
         f"/v1/brands/{brand_slug}/schedules/{schedule.name}",
         schedule.due_at,
         f"fix the cause, then brandctl schedules resume {brand_slug} {schedule.name}, or remove it ({schedule.reason})",
+        schedule.reason,
     )
 
 
@@ -275,4 +285,5 @@ def _expiring(account: AccountInTrouble) -> AuditFinding:
         f"/v1/accounts/{account.account}",
         account.since,
         f"its access {when}: brandctl accounts connect {account.kind} --name {account.account}{why}",
+        account.detail,
     )

@@ -21,6 +21,10 @@ class FindingView(View):
     since: datetime
     advice: Annotated[str, Field(examples=["fix the cause and submit it again"])]
     """What to do."""
+    detail: str = ""
+    """What was seen, such as why a keyword has no article; part of `advice`, too."""
+    cycle_id: str = ""
+    """The cycle that already mends it; empty: none does."""
 
 
 class AuditLine(View):
