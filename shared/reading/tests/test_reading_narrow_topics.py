@@ -8,7 +8,7 @@ from documents.blocks import ItemList, ListItem, Paragraph
 from documents.sections import PAGE_LEVEL, Section
 from reading.collection import heads_of
 from reading.ranking.aboutness import CollectionFacts, SpineCandidate, parse_keyword
-from reading.ranking.narrow_topics import one_of_kinds, page_instead, short_sections
+from reading.ranking.narrow_topics import one_of_kinds, page_instead, passages_on, short_sections
 
 FACTS = CollectionFacts(product_words=frozenset({"bik"}))
 HUB = "Hub gears sit inside the wheel. " + "They need hardly any attention and shift at a standstill. " * 15
@@ -135,3 +135,11 @@ BRAKES = page(
 )
 def test_a_page_on_several_kinds_is_read_for_one(keyword: str, whole: Section, shown: Sequence[str]) -> None:
     assert titles(one_of_kinds(parse_keyword(keyword), whole, FACTS)) == shown
+
+
+def test_an_introduction_that_counts_more_than_is_taken_is_left_out() -> None:
+    told = Paragraph("A seat for a child is bolted to the frame, and the child sits upright in it.")
+    seats = Section("Child seats", 2, blocks=(told,))
+    counting = Paragraph("There are three ways to carry a child: a seat, a trailer or a cargo bike.")
+    page = Section("Taking children along", PAGE_LEVEL, blocks=(counting,), children=(seats,))
+    assert passages_on(frozenset({"seat"}), page, seats).blocks == (told,)

@@ -4,6 +4,7 @@ import pytest
 
 from documents.blocks import Block, ItemList, Listing, ListItem, Note, Paragraph
 from writing.extractive.endings import cut_units, ended, has_promise, without_promises
+from writing.extractive.references import is_dependent
 from writing.extractive.units import TOP_LEVEL, Part, Unit
 
 P = Paragraph
@@ -36,6 +37,8 @@ def units(*groups: Block | tuple[Block, ...]) -> tuple[Unit, ...]:
         (P(f"{HEAT.text} They are controlled by the following parameters."), (HEAT,)),
         (P("default: ['wood'] (the \"wood\" kiln)."), ()),
         (P("This will result in the following kiln:"), ()),
+        # A clause of it is left out.
+        (P(f"{HEAT.text} Raku is fired in pits […]."), (HEAT,)),
         # A count that nothing follows.
         (WAYS, ()),
         (P("The kiln comes with a couple of ready to use cones."), ()),
@@ -101,3 +104,8 @@ def test_what_is_announced_is_there() -> None:
         assert without_promises(parts) == shown
     assert has_promise(units(HEAT, P(f"{WAYS.text} {LOAD.text}")))
     assert not has_promise(units(HEAT, (P("It has two parts:"), PARTS)))
+
+
+def test_a_heading_names_what_it_is() -> None:
+    assert not is_dependent("When it is dark, open the door.", frozenset({"is", "it", "ready"}))
+    assert is_dependent("When it is dark, open the door.", frozenset({"kiln"}))

@@ -99,7 +99,25 @@ def test_blocks_that_belong_together(blocks: list[Block], expected: list[str]) -
         (f"{HEAT} This kiln was introduced in Kilnworks 4.6. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"{HEAT} See the manual for details. Check the given cones.", HEAT),
         (f"{HEAT} The note on cones from above holds here. {LOAD}", HEAT),
-        (f"As a reminder, kilns are hot. {HEAT}", None),
+        # What only sounds like a pointer.
+        (f"{HEAT} As a reminder, kilns are hot. {LOAD}", f"{HEAT} As a reminder, kilns are hot. {LOAD}"),
+        (f"{HEAT} You should see a flame. {LOAD}", f"{HEAT} You should see a flame. {LOAD}"),
+        (f"{HEAT} We cover cones with clay. {LOAD}", f"{HEAT} We cover cones with clay. {LOAD}"),
+        (
+            f"{HEAT} For instance, a mode allows three things: read, write and fire. {LOAD}",
+            f"{HEAT} For instance, a mode allows three things: read, write and fire. {LOAD}",
+        ),
+        (
+            f"{HEAT} For a slower kiln, more wood is stacked. {LOAD}",
+            f"{HEAT} For a slower kiln, more wood is stacked. {LOAD}",
+        ),
+        (
+            f"{HEAT} Clay that was never seen before cracks. {LOAD}",
+            f"{HEAT} Clay that was never seen before cracks. {LOAD}",
+        ),
+        (f"{HEAT} Look into it from above. {LOAD}", f"{HEAT} Look into it from above. {LOAD}"),
+        (f"{HEAT} For more on cones, ask a potter. {LOAD}", f"{HEAT} […] {LOAD}"),
+        (f"{HEAT} We now turn to cones. {LOAD}", f"{HEAT} […] {LOAD}"),
         (f"{HEAT} Use one of the named options below. {LOAD}", HEAT),
         (
             f'Besides the sign ".", potters know others. {LOAD}',

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import islice, pairwise, takewhile
 from typing import Final
 
-from documents.blocks import Block, Paragraph
+from documents.blocks import Block, Paragraph, text_of
 from documents.sections import Section
 from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import stems_of, telling_stems
@@ -28,6 +28,12 @@ READ_CHARACTERS: Final = 2_000
 MAX_SECTIONS: Final = 200
 """Sections of a page that are looked through."""
 _SENTENCE: Final = re.compile(r"(?<=[.!?]) +(?=[^a-z])")
+# An introduction that leads up to several things, of which one is taken: "There are three ways to carry a child".
+_COUNTS: Final = re.compile(
+    r"\b(?:two|three|four|five|six|seven|eight|nine|ten|several|various|different) (?:\w+ ){0,2}"
+    r"(?:ways|kinds|types|sorts|forms|methods|options|possibilities|choices|varieties|classes|categories|approaches|variants|groups)\b",
+    re.IGNORECASE,
+)
 _COORDINATION: Final = re.compile(r",| (?:and|or|vs\.?|versus) ", re.IGNORECASE)
 
 
@@ -95,6 +101,7 @@ def passages_on(narrower: AbstractSet[str], page: Section, own: Section | None) 
     """
     # Of an introduction to more, one that speaks of them at once.
     introduction = _on(narrower, page.blocks) if _is_named_first(narrower, page) else ()
+    introduction = tuple(each for each in introduction if not _COUNTS.search(text_of(each)))
     inside = {_key(each) for _, each in own.walk()} if own else set()
     sections = [*_below(page)]
     found = ((each, _on_or_named(narrower, each)) for each in sections if _key(each) not in inside)

@@ -44,7 +44,11 @@ class BeginningFinder:
         keyword: Sequence[str],
         about: float,
         heading: AbstractSet[str],
+        *,
+        is_whole: bool,
     ) -> None:
+        """`is_whole`: there is room for all of the section, so that its synopsis and options are shown, too."""
+        self._is_whole = is_whole
         self._section = section
         self._keyword = tuple(keyword)
         self._about = about
@@ -85,7 +89,8 @@ class BeginningFinder:
             )
             is_better = is_about or (not is_own and is_later)
             if is_better and self.opens(first) and not openings.is_weak(unit.first):
-                return [first, *introduction[at + 1 :]]
+                synopsis = introduction[:at] if is_behind_synopsis and self._is_whole else ()
+                return [first, *synopsis, *introduction[at + 1 :]]
         return introduction if is_own else None
 
     def _is_weak(self, unit: Unit) -> bool:
@@ -172,6 +177,9 @@ def opening_first(units: Sequence[Unit]) -> list[Unit]:
     while ahead < len(units) and isinstance(units[ahead].blocks[0], Note | Listing | Table):
         ahead += 1
     if not 0 < ahead < len(units):
+        return [*units]
+    if isinstance(units[ahead].blocks[0], Definitions):
+        # The options of a synopsis stay behind it.
         return [*units]
     first = replace(units[ahead], behind_drop=False)
     return [first, *units[:ahead], *units[ahead + 1 :]]

@@ -45,7 +45,6 @@ MIN_ABOUT = 0.6
 """The least aboutness of a spine."""
 ALSO_ABOUT = 0.72
 """The least aboutness of another section that fills up a short article."""
-SHORT_WORDS = 180
 MIN_ADDED = 30
 """The fewest words of such a section, where its end is dropped."""
 MAX_TRIES = 6
@@ -80,12 +79,12 @@ def compose(
         (each for each in sources if each.quotable and each.about >= MIN_ABOUT),
         key=lambda each: (each.n not in is_ranked, 0.0 if each.n in is_ranked else -each.about, each.n),
     )
-    ranked.sort(key=lambda each: any(map(is_change, each.titles_above)))
+    ranked.sort(key=_is_of_changes)
     ranked = _numbered_by_document(ranked)
     refusals: list[str] = []
     best = max((each.about for each in ranked), default=0.0)
     tries = [each for each in ranked if each.about >= best - MAX_BEHIND][:MAX_TRIES]
-    for _, alike in groupby(tries, key=lambda each: each.about):
+    for _, alike in groupby(tries, key=lambda each: (each.about, _is_of_changes(each))):
         # What stands alone of a source; where none has enough of it, a source as it stands.
         for source, is_as_it_stands in sorted(product(alike, (False, True)), key=itemgetter(1)):
             try:
@@ -105,6 +104,11 @@ def compose(
             needed=needed,
         )
     raise InsufficientSourcesError(_refusal(keyword, sources, refusals))
+
+
+def _is_of_changes(source: ArticleSource) -> bool:
+    """Whether a source is a part of a list of changes: news of an old version, which comes behind what is about the subject."""
+    return any(map(is_change, source.titles_above))
 
 
 def _numbered_by_document(sources: Sequence[ArticleSource]) -> list[ArticleSource]:
@@ -185,7 +189,7 @@ class _SpineArticle:
         if (missing := self._missing_step(spine)) is not None:
             raise NoSpineError(f"is too long for an article, which would stop before “{missing}”")
         parts = [(self._source, part) for part in spine.parts]
-        if spine.words < SHORT_WORDS:
+        if spine.words < MIN_SHOWN_WORDS:
             parts += self._added(spine)
         words = shown_words([block for _, part in parts for block in part.blocks])
         if words < MIN_SHOWN_WORDS:
@@ -237,12 +241,12 @@ class _SpineArticle:
         return next((title for title in titles if not stems.isdisjoint(stems_of(title))), None)
 
     def _added(self, spine: Spine) -> Iterator[tuple[ArticleSource, Part]]:
-        """Yields the openings of other sections on the keyword, while the article is short."""
+        """Yields the openings of other sections on the keyword, while the article is too short."""
         words = spine.words
         taken = {comparable(part.heading or self._section.title) for part in spine.parts}
         said = " ".join(unit.text for part in spine.parts for unit in part.units)
         for other in self._others:
-            if words >= SHORT_WORDS or other.about < ALSO_ABOUT or other.section is None:
+            if words >= MIN_SHOWN_WORDS or other.about < ALSO_ABOUT or other.section is None:
                 continue
             if other.n == self._source.n and other.section.title in self._source.titles_above:
                 # Its own page: an introduction behind the section would stand upside down.

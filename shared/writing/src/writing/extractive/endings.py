@@ -7,7 +7,7 @@ from typing import Final
 
 from documents.blocks import Block, Listing, Note, Paragraph, Table
 from writing.extractive import references
-from writing.extractive.mending import beginning_of, is_sentence
+from writing.extractive.mending import ELLIPSIS, beginning_of, is_sentence
 from writing.extractive.sentences import split
 from writing.extractive.units import TOP_LEVEL, Part, Unit
 
@@ -184,7 +184,7 @@ def _can_end(sentence: str, *, has_more: bool, is_last: bool) -> bool:
     is_value = _VALUE.match(sentence) is not None and len(sentence.split()) <= MAX_VALUE_WORDS
     return (
         is_sentence(sentence)
-        and not sentence.endswith("?")
+        and not sentence.endswith(("?", f"{ELLIPSIS}."))
         and not is_value
         and _OPENS_NEXT.match(sentence) is None
         and _GOES_ON.search(sentence) is None

@@ -95,6 +95,8 @@ class Mender:
     """Names that the source introduces elsewhere."""
     is_as_it_stands: bool = False
     """Whether the text goes on behind a sentence that is left out."""
+    has_all: bool = False
+    """Whether what stands above and below on the page is shown, and no picture is lost: "the soil below" is no loss either."""
 
     def paragraph(
         self, paragraph: Paragraph, *, leads: bool = False, surroundings: Surroundings | None = None
@@ -153,16 +155,27 @@ class Mender:
         if len(sentence) > references.MAX_CHARACTERS or references.has_credentials(sentence):
             return _Reference.DANGLES
         told = references.without_lead(sentence) if leading or around.below else sentence
+        # A bracket that is still there has an address: readers can follow it.
+        told = references.without_pointing(told)
         is_numbered = references.is_pointer(told) and references.is_numbered(told)
         is_left_out = self.is_outdated(sentence) or self._is_aside(sentence)
         if is_left_out or (leading and is_numbered) or references.points_at_table(told):
             return _Reference.POINTS
         is_away = references.is_positional(
-            told, has_above=around.above, has_below=around.below, is_whole=self.is_whole
+            told,
+            has_above=around.above or self.has_all,
+            has_below=around.below or self.has_all,
+            is_whole=self.is_whole,
         ) or (not (leading or around.names) and references.speaks_of_names_below(told))
         if is_away or (not (around.listing or around.above) and references.needs_listing(told)):
             return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
-        links = [each for each in paragraph.links if begin <= each.start < end]
+        aside = references.pointing_brackets(sentence)
+        links = [
+            each
+            for each in paragraph.links
+            if begin <= each.start < end
+            and not any(first <= each.start - begin < last for first, last in aside)
+        ]
         if leading or any(self.resolves(each.target) for each in links):
             return None
         if references.is_pointer(told):

@@ -27,15 +27,22 @@ _NEAR: Final = (
     r"discussion|options?|ones?)"
 )
 # A pure pointer, or talk of the page about itself: nothing is lost without it.
+# "For instance, the mode allows to read and write" and "You should see a flame" are matter.
+_INFORMATION: Final = r"(?:information|details?|documentation|examples?|explanations?|instructions|discussions?|descriptions?|background)"
 _POINTER: Final = re.compile(
-    r"^(?:please |also |and |but |you (?:may|can|should|might) (?:also )?(?:want to |wish to )?|(?:if|in case) .{1,120}?, |for .{1,120}?,? )?(?:please )?"
-    r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at|read)\b(?! (?:and|only|or|access|permission|from|data)\b)"
+    rf"^(?:please |also |and |but |you (?:may|can|should|might) (?:also |(?:also )?(?:want|wish) to )|(?:if|in case|for) .{{1,120}}?, "
+    rf"|for (?:\w+ ){{0,4}}(?:help|{_INFORMATION})(?: (?:on|about|of|see) .{{1,80}}?)? )?(?:please )?"
+    r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at)\b(?![,.:;] | (?:and|only|or)\b)"
+    r"|^you (?:may|can|should|might) (?:refer to|consult|check out|(?:take|have) a look at)\b"
+    # A lower-case "read", as an option of a program is explained, is matter, too.
+    r"|^(?:(?:please |also |(?:if|in case|for) .{1,120}?, (?:please )?)read|(?-i:Read))\b"
+    r"(?! (?:and|only|or|access|permission|from|data)\b| the Docs\b)"
     r"|^(?:to|for|if|in case|in order to) [^,]{1,120}, (?:please )?(?:see|refer to|consult)\b"
     # "Look at the grooves in the rubber" is a step.
     rf"|^(?:please )?look at (?:\w+ ){{0,4}}(?:{_PART}|documentation|examples?|files?)s?\b"
     rf"|^(?:it is )?the (?:purpose|aim|goal|scope) of (?:this|the present) {_PART}\b"
     r"|^(?:additional|other|further|later|subsequent) (?:chapters|sections|pages) \w"
-    r"|^more (?:on|about)\b|^(?:for|to (?:find|get|learn|read)) (?:\w+ ){0,4}(?:more|further|additional|full|complete|detailed|information|details)\b"
+    rf"|^more (?:on|about)\b|^(?:for(?! (?:example|this|these|that|each|every)\b)|to (?:find|get|learn|read)) (?:\w+ ){{0,4}}(?:{_INFORMATION}|(?:more|further)(?: (?:on|about)\b|[,.]))"
     r"|^(?:more|further|additional|full|complete|detailed|some) (?:\w+ ){0,2}(?:information|details?|documentation|examples?|explanations?) "
     r"(?:on|about|for|can|is|are|of|and)\b"
     rf"|^(?:in )?(?:this|the (?:following|next|present|rest of this|remainder of this)) (?:\w+ )?{_PART}s?\b"
@@ -44,9 +51,12 @@ _POINTER: Final = re.compile(
     r"|^(?:here|below|following) (?:is|are|we|follows?|you)\b|^the following\b|^(?:what follows|there follows)\b"
     rf"|^(?:as |like )?(?:an? |the )?(?:[\w-]+ ){{0,8}}(?:is|are|can be) (?:also )?(?:{_TOLD}|found|available) (?:in detail )?"
     rf"(?:in|at|on|under|by) (?!\w+ parts\b)(?:(?:the |their |its |a )?(?:\w+ ){{0,4}}{_PART}s?\b|(?:table|figure) \d)"
-    r"|^(?:now )?(?:we|let us|let's|i)(?:'ll| will| shall)? (?:now |also |then |first |next |only )?(?:see|look|turn|discuss|describe|explain|cover|show|start|give|focus|"
-    r"talk|review|present|examine|return)\b"
-    r"|^(?:click|visit|subscribe|sign up|go to|back to|return to|read more|jump to|next:|previous:|up:)"
+    r"|^(?:now )?(?:we|let us|let's|i)(?:'ll| will| shall)? (?:now |also |then |first |next |only )?(?:discuss|describe|explain|present|examine)\b"
+    # "We see it every week" and "We cover the beds" are matter.
+    r"|^(?:(?:now )?(?:let us|let's)|now (?:we|i)|(?:we|i)(?:'ll| will| shall)|we (?:now|also|then|first|next|only)) (?:now |also |then |first |next |only )?"
+    r"(?:see|look|turn|cover|show|start|give|focus|talk|review|return)\b"
+    r"|^(?:now )?(?:we|i) (?:see|look at|show|talk about|review|return to) (?:how|what|why|here|below|in (?:this|the (?:next|following)))\b"
+    r"|^(?:click|visit|subscribe|sign up|go to|back to|return to|read more|jump to)|^(?:next|previous|up): [^.]*$"
     r"|\b(?:all rights reserved|cookie policy|newsletter|terms of (?:use|service)|click here|sponsored)\b|©|^copyright\b"
     r"|^(?:changed|new|added|deprecated|removed) (?:in|since) (?:version|release|\w+ v?\d)"
     r"|^this \w+ was (?:introduced|added) in (?:version |release )?(?:\w+ )?v?\d[\d.]*$",
@@ -86,8 +96,8 @@ _TO_A_PLACE: Final = re.compile(
 _PLACE_NAME: Final = re.compile(r"[A-Z][\w'’.-]*(?: \S+)+")  # noqa: RUF001
 _TOLD_AT: Final = re.compile(rf"\b{_TOLD} (?:\w+ )?(?:in|at|under|within) (?:the )?$", re.IGNORECASE)
 _ABOVE: Final = re.compile(
-    r"\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
-    rf"|^as a reminder\b|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously|before|already)\b"
+    r"(?<!from )\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
+    rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously)\b|\bas {_TOLD} (?:before|already)\b"
     r"|\bthe (?:previous|preceding|last|above|first|second) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b"
     r"|\bin the (?:proposed|given|described) (?:scenario|setup|situation)\b",
     re.IGNORECASE,
@@ -152,6 +162,11 @@ _DEPENDENT: Final = re.compile(
     r"not only|here|there(?:fore|after|by)|once (?:this|that|these|it)|(?:if|when|while|because|since|although|unless|until) (?:so|not|it|they|this|that|these|those|none|he|she)\b|"
     r"an? (?:similar|different|second|third|further|better|simpler|alternative)|more generally|further|later|yes|ok|well|of course|"
     r"perhaps|rather(?! than)|above|below|depending on (?:this|that)|given (?:this|that)|we (?:instead|then|also|now)|you (?:then|also|now|should now))\b",
+    re.IGNORECASE,
+)
+# What the heading above asks of: "Is it ready?" "When it is dark, …".
+_ASKED_ABOUT: Final = re.compile(
+    r"^(?:(?:if|when|while|once|because|since|although|unless|until|after|before) )?(it|they)\b",
     re.IGNORECASE,
 )
 _OF_ITS_HEADING: Final = re.compile(r"^(?:this|these) \w", re.IGNORECASE)
@@ -265,6 +280,18 @@ def pointing_parts(text: str) -> list[tuple[int, int]]:
     ]
 
 
+def pointing_brackets(sentence: str) -> list[tuple[int, int]]:
+    """Returns the (begin, end) of the brackets of a sentence that only point."""
+    return [(begin, end) for begin, end in pointing_parts(sentence) if sentence[begin:end].endswith(")")]
+
+
+def without_pointing(sentence: str) -> str:
+    """Returns a sentence without its brackets that only point."""
+    for begin, end in reversed(pointing_brackets(sentence)):
+        sentence = sentence[:begin] + sentence[end:]
+    return sentence
+
+
 def _says_something(beginning: str) -> bool:
     """Whether a sentence says something without its last clause: neither "Then proceed" nor "To turn it on"."""
     return _NEEDS_HOW.search(beginning) is None and ("," in beginning or not _SUBORDINATE.match(beginning))
@@ -299,11 +326,15 @@ def adds(sentence: str) -> bool:
 def is_dependent(sentence: str, heading: AbstractSet[str] = frozenset()) -> bool:
     """Whether a sentence continues one before it: "It …", "However, …".
 
-    `heading` are the stems of the headings above it: under "The reload command", "This command …" stands alone.
+    `heading` are the stems of the headings above it: under "The reload command", "This command …" stands alone, and "When it is
+    dark …" under "Is it ready?".
     """
     text = sentence.lstrip("\"'“‘(")  # noqa: RUF001 - typographic quotes
     if _DEPENDENT.match(text) is None:
         return text.startswith(("…", "..."))
+    asked = _ASKED_ABOUT.match(text)
+    if asked is not None and asked[1].casefold() in heading:
+        return False
     if not _OF_ITS_HEADING.match(text):
         return True
     return (heading | _ITSELF).isdisjoint(map(stem, words_of(text[:_BEGINNING])[1 : 1 + _SUBJECT_WORDS]))

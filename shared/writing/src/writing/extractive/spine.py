@@ -84,7 +84,9 @@ class SpineReader:
             each for title in (*titles_above, section.title) for each in stems_of(title)
         )
         self._known = {*self._heading, *keyword}
-        self._beginnings = BeginningFinder(section, keyword, about, self._heading)
+        self._beginnings = BeginningFinder(
+            section, keyword, about, self._heading, is_whole=section.words <= WHOLE_WORDS
+        )
 
     def read(self) -> Spine:
         """Returns the parts of the article.
@@ -140,8 +142,10 @@ class SpineReader:
         term: str = "",
     ) -> Spine:
         """Returns the article with this introduction."""
-        parts = self._subsections(subsections, sum(unit.words for unit in introduction))
-        longest = INTRODUCTION_WORDS if parts else WHOLE_WORDS
+        words = sum(unit.words for unit in introduction)
+        parts = self._subsections(subsections, words)
+        is_whole = words + sum(_words(each) for _, each in parts) <= WHOLE_WORDS
+        longest = WHOLE_WORDS if is_whole or not parts else INTRODUCTION_WORDS
         opening = self._opening(cut_units(introduction, longest), term=term)
         return self._spine(opening, parts, subsections)
 

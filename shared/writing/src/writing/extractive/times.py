@@ -18,11 +18,16 @@ _NEAR_ITS_DAY = re.compile(
     r"\b(?:(?<!for )next|last|this|coming|past) (?:week|month|year|spring|summer|autumn|fall|winter|quarter|decade)\b"
     r"|\b(?:yesterday|tomorrow|tonight)\b"
     r"|\b(?:upcoming|forthcoming|soon-to-be|as of (?:now|today|this)|at (?:the )?time of (?:this )?writing|at the moment of writing)\b"
-    r"|\b(?:will|is|are) (?:soon )?(?:(?:be |to be |going to be |expected to be |scheduled to be |due to be |planned to be )"
-    r"(?:released|launched|published|announced|introduced|available|shipped|discontinued|deprecated|removed|dropped))\b"
+    r"|\b(?:will|is|are) (?:soon )?(?:be |to be |going to be |expected to be |scheduled to be |due to be |planned to be )"
+    r"(?:released|launched|announced|introduced|shipped|discontinued|deprecated)\b"
     r"(?! (?:if|when|once|after|unless|whenever|as soon|until))"
+    # "Links to the page will be removed" is what follows from a step.
+    r"|\b(?:will soon be|(?:is|are) (?:going|expected|scheduled|due|planned) to be) (?:published|available|removed|dropped)\b"
+    r"|\bwill be (?:published|available|removed|dropped) (?:soon|in (?:a |the )?(?:\w+ )?(?:version|release)|in \d)"
     r"|\b(?:is|are) (?:scheduled|planned|slated) (?:for|to)\b|\bin the (?:near|foreseeable) future\b|\bin (?:a )?future (?:release|version)s?\b"
-    r"|\b(?:(?<!most )recently|lately|not long ago|so far this)\b",
+    # Not "recently used files", or whatever a reader did recently.
+    r"|(?<!most )(?<!how )(?<!more )(?<!you )\brecently\b(?!-)(?! (?:used|opened|created|changed|modified|accessed|added|viewed|visited)\b)"
+    r"|\b(?:lately|not long ago|so far this)\b",
     re.IGNORECASE,
 )
 # These hold as long as nothing changes.

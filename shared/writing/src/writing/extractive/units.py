@@ -176,7 +176,13 @@ class UnitReader:
             )
             blocks = (*blocks, Definitions(tuple(listed)))
         mender = Mender(
-            self.is_outdated, self.resolves, heading, self.is_whole, self.strangers, self.is_as_it_stands
+            self.is_outdated,
+            self.resolves,
+            heading,
+            self.is_whole,
+            self.strangers,
+            self.is_as_it_stands,
+            has_all=self.is_whole and not any(isinstance(each, Gap) for each in section.blocks),
         )
         return tuple(_BlockReader(blocks, mender).units())
 
