@@ -82,6 +82,16 @@ def test_days_are_those_of_the_reader_and_the_last_is_within() -> None:
     assert not LogFilter.of({"since": "soon", "until": "9999-12-31", "service": "other"}).is_set
 
 
+def test_a_setting_that_an_answer_has_twice_is_told_once() -> None:
+    before = {"words": 300, "policy": {"words": 300, "approval": None}, "updated_at": "1"}
+    after = {"words": 800, "policy": {"words": 800, "approval": "first"}, "updated_at": "2"}
+    changed = views.LogLine("orchestrator", {"before": before, "after": after}).changed
+    assert [(each.name, each.before, each.after) for each in changed] == [
+        ("policy.approval", None, "first"),
+        ("words", "300", "800"),
+    ]
+
+
 def test_no_cell_of_a_table_is_a_formula() -> None:
     entry = dict.fromkeys(views.COLUMNS) | {"caller": "=1+1", "after": {"name": "Ü"}}
     _, row = csv.reader(io.StringIO(views.as_csv([entry])))

@@ -122,18 +122,37 @@ async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     assert (await console.orchestrator.get_brand("acme"))["paused_at"] is None
 
 
+async def add_note(connection: asyncpg.Connection, brand: str) -> None:
+    await connection.execute(
+        "insert into notes (id, brand, content_id, name, words) values ($1, $2, $3, 'Ada', 'hm')",
+        uuid4(),
+        brand,
+        uuid4(),
+    )
+
+
+async def test_notes_of_a_brand_that_was_erased_elsewhere_are_removed(
+    console: Any, acme: None, person: httpx.AsyncClient
+) -> None:
+    connection = await asyncpg.connect(console.database_url)
+    try:
+        await add_note(connection, "acme")
+        await console.orchestrator.erase_brand("acme", confirm="acme")
+        assert "Remove its note" in (await person.get(f"{SETTINGS}/erase")).text
+        await person.post(f"{SETTINGS}/erase", data={"once": "e1"})
+        assert await connection.fetchval("select count(*) from notes") == 0
+    finally:
+        await connection.close()
+    assert "Remove its note" not in (await person.get(f"{SETTINGS}/erase")).text
+
+
 async def test_an_erasure_takes_the_name_and_the_password_and_removes_the_notes(
     console: Any, acme: None, person: httpx.AsyncClient, forget_passwords: Callable[[], Awaitable[None]]
 ) -> None:
     connection = await asyncpg.connect(console.database_url)
     try:
         for brand in ("acme", "rival"):
-            await connection.execute(
-                "insert into notes (id, brand, content_id, name, words) values ($1, $2, $3, 'Ada', 'hm')",
-                uuid4(),
-                brand,
-                uuid4(),
-            )
+            await add_note(connection, brand)
         await forget_passwords()
         assert "1 note of the console" in (await person.get(f"{SETTINGS}/erase")).text
         asked = await person.post(f"{SETTINGS}/erase", data={"once": "e0", "confirm": "Acme"})

@@ -26,6 +26,7 @@ _SHOWN: Final = 200
 """Characters of a value on the page; the files have the whole value."""
 _NO_MORE: Final = 0
 """Stands in the address for a log that has no further entry."""
+_POLICY: Final = "policy."
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 OPERATIONS: Final = {
     "PUT /v1/brands/{slug}": "set_brand",
@@ -201,8 +202,11 @@ class LogLine:
     @property
     def changed(self) -> tuple[ChangedField, ...]:
         before, after = (dict(_leaves(self.entry[side] or {})) for side in ("before", "after"))
-        names = sorted({*before, *after} - {"updated_at"})
-        return tuple(ChangedField(name, _shown(before, name), _shown(after, name)) for name in names)
+        names = {*before, *after}
+        # A brand's answer has its settings twice.
+        twice = {f"{_POLICY}{name}" for name in names}
+        shown = sorted(names - twice - {"updated_at"})
+        return tuple(ChangedField(name, _shown(before, name), _shown(after, name)) for name in shown)
 
 
 def _leaves(fields: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
