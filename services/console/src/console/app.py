@@ -18,6 +18,7 @@ from chassis.http.audit import log as audit_log
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.conventions.answers import WORTH_COMPRESSING_BYTES
 from console import problem_codes
+from console.drafts import guest_links
 from console.pages.assets import Assets
 from console.pages.brands import BrandNames
 from console.pages.errors import add_error_pages
@@ -116,6 +117,7 @@ class ConsoleApp(App):
             await sessions.forget_ended(connection, idle=settings.session_idle, age=settings.session_age)
             await slowing.forget_old(connection)
             await people.empty_expired_invitations(connection)
+            await guest_links.forget_ended(connection)
             await connection.execute("delete from done_once where begun_at < now() - interval '1 day'")
             await audit_log.forget(connection, timedelta(days=settings.keep_audit_log_days))
 

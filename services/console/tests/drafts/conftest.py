@@ -28,7 +28,7 @@ from writing.quality.measures import Measure
 
 KEY = "test-service-key-0123456789"
 HOSTILE = '<script>window.hacked=1</script><img src=x onerror="window.hacked=1">'
-COUNT = 7
+COUNT = 20
 """Drafts that wait; the second one is hostile."""
 RESEARCH = {
     "research_id": "x",

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import asyncpg
 import pytest
 from playwright.async_api import Page
 
@@ -32,7 +33,7 @@ async def save(page: Page, before: str, after: str) -> None:
     await page.click("[data-editor] button.primary")
 
 
-async def test_one_goes_through_drafts_by_keys(
+async def test_one_goes_through_twenty_drafts_by_keys(
     console: Any, drafts: list[str], join: Callable[..., Any]
 ) -> None:
     page = await join("Ada")
@@ -43,19 +44,64 @@ async def test_one_goes_through_drafts_by_keys(
     await page.keyboard.press("k")
     await page.keyboard.press("Enter")
     await page.wait_for_url(f"**/drafts/{drafts[0]}")
-    await page.keyboard.press("a")
-    await page.wait_for_url(f"**/drafts/{drafts[1]}?done=approve**")
-    await page.keyboard.press("j")
-    await page.wait_for_url(f"**/drafts/{drafts[2]}")
-    await page.keyboard.press("r")
-    assert await page.evaluate("document.activeElement.name") == "words"
-    await page.keyboard.type("Not ours: a, j and k are words here.")
-    await page.keyboard.press("Enter")
-    await page.wait_for_url(f"**/drafts/{drafts[3]}?done=reject**")
-    states = [(await console.orchestrator.get_draft(each))["state"] for each in drafts[:4]]
-    assert states == ["approved", "waiting", "rejected", "waiting"]
-    by = (await console.orchestrator.get_draft(drafts[2]))["decision"]
+    wanted = []
+    for at, each in enumerate(drafts):
+        following = f"**/drafts/{drafts[at + 1]}" if at + 1 < len(drafts) else "**/drafts"
+        if at % 3 == 0:
+            await page.keyboard.press("a")
+            await page.wait_for_url(f"{following}?done=approve&of={each}")
+            wanted.append("approved")
+        elif at % 3 == 1:
+            await page.keyboard.press("r")
+            assert await page.evaluate("document.activeElement.name") == "words"
+            await page.keyboard.type("Not ours: a, j and k are words here.")
+            await page.keyboard.press("Enter")
+            await page.wait_for_url(f"{following}?done=reject&of={each}")
+            wanted.append("rejected")
+        else:
+            await page.keyboard.press("e")
+            assert await page.evaluate("document.activeElement.name") == "body_markdown"
+            await page.keyboard.type("ajkre")
+            await page.evaluate("document.activeElement.blur()")
+            await page.keyboard.press("j")
+            await page.wait_for_url(following)
+            wanted.append("waiting")
+    states = [(await console.orchestrator.get_draft(each))["state"] for each in drafts]
+    assert states == wanted
+    by = (await console.orchestrator.get_draft(drafts[1]))["decision"]
     assert (by["by"], by["comment"]) == ("ada", "Not ours: a, j and k are words here.")
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+async def test_sentences_are_checked_while_one_types_and_what_others_store_is_told(
+    console: Any, drafts: list[str], join: Callable[..., Any], page_checks: Any, width: int
+) -> None:
+    page = await join("Ada", viewport={"width": width, "height": 900})
+    await page.goto(f"{console.url}/b/acme/drafts/{drafts[0]}")
+    body = await page.input_value(BODY)
+    await page.fill(BODY, "🙂 " + body.replace("twelve", "thirty"))
+    found = page.locator("[data-checked] .found")
+    await found.filter(has_text="thirty hours").wait_for()
+    await found.filter(has_text="thirty hours").click()
+    chosen = "area => area.value.slice(area.selectionStart, area.selectionEnd)"
+    assert "thirty hours." in await page.eval_on_selector(BODY, chosen)
+    assert (await console.orchestrator.get_draft(drafts[0]))["version"] == 1
+    assert await page.evaluate("document.documentElement.scrollWidth") <= width
+    assert await page_checks.accessibility(page) == []
+    await console.orchestrator.edit_draft(drafts[0], version=1, title="Cold brew, anew")
+    await page.locator("#draft-newer [data-newest='2']").wait_for(state="visible")
+    assert "thirty" in await page.input_value(BODY), "what is typed stays"
+    await page.click("[data-editor] button.primary")
+    await page.wait_for_selector("#edit [role=alert] .diff ins")
+    assert "anew" in await page.inner_text("#edit [role=alert] .diff")
+    assert "thirty" in await page.input_value(BODY)
+    eve = await join("Eve", "viewer")
+    refused = await eve.request.post(
+        f"{console.url}/b/acme/drafts/{drafts[0]}/check",
+        form={"body_markdown": "x", "version": "1"},
+        headers={"Origin": console.url, "Sec-Fetch-Site": "same-origin"},
+    )
+    assert refused.status == 403
 
 
 async def test_a_sentence_shows_its_passage_and_one_that_is_gone_is_not_marked(
@@ -155,6 +201,77 @@ async def test_a_paragraph_is_cut_and_put_back_a_sentence_kept_and_a_note_answer
         headers={"Origin": console.url, "Sec-Fetch-Site": "same-origin"},
     )
     assert forbidden.status == 403
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+async def test_a_guest_without_an_account_reads_one_version_and_comments_until_the_link_is_withdrawn(
+    console: Any,
+    drafts: list[str],
+    join: Callable[..., Any],
+    new_browser_context: Callable[..., Any],
+    page_checks: Any,
+    width: int,
+) -> None:
+    address = f"{console.url}/b/acme/drafts/{drafts[1]}"
+    ada = await join("Ada", viewport={"width": width, "height": 900})
+    await ada.goto(address)
+    await ada.locator("#notes textarea").last.fill("Only for us.")
+    await ada.get_by_role("button", name="Add the note").click()
+    await ada.locator(".note").wait_for()
+    await ada.fill("#guests [name=guest]", "Carla of the client")
+    await ada.get_by_role("button", name="Make a link to version 1").click()
+    link = await ada.locator("[data-select]").input_value()
+    assert await ada.evaluate("document.documentElement.scrollWidth") <= width
+    link = link.replace("http://127.0.0.1:8016", console.url)
+    token = link.rpartition("/")[2]
+    await console.orchestrator.edit_draft(drafts[1], version=1, title="Changed since")
+
+    context = await new_browser_context(viewport={"width": width, "height": 900})
+    guest: Page = await context.new_page()
+    await guest.goto(link)
+    shown = guest.frame_locator("iframe").locator("h1")
+    await shown.wait_for()
+    assert "Cold brew 2" in await shown.inner_text(), "the version of the link, not the newest"
+    assert await guest.evaluate("window.hacked") is None
+    assert "version 1" in await guest.inner_text("main")
+    assert "Only for us." not in await guest.content()
+    assert await page_checks.accessibility(guest) == []
+    assert await guest.evaluate("document.documentElement.scrollWidth") <= width
+    await guest.locator("#notes textarea").last.fill("Say <b>less</b>.")
+    await guest.get_by_role("button", name="Send the comment").click()
+    await guest.locator(".note").wait_for()
+    await guest.goto(address)
+    await guest.wait_for_url("**/sign-in**")
+
+    await ada.goto(address)
+    assert "guest" in await ada.locator(".note", has_text="Say <b>less</b>.").inner_text()
+    await ada.locator(".thread", has_text="less").locator("textarea").fill("We did.")
+    await ada.locator(".thread", has_text="less").get_by_role("button", name="Answer").click()
+    await ada.locator(".note", has_text="We did.").wait_for()
+    await guest.goto(link)
+    assert "We did." in await guest.inner_text("#notes")
+    await ada.get_by_role("button", name="Withdraw the link for Carla of the client").click()
+    await ada.get_by_role("button", name="Withdraw the link for Carla of the client").wait_for(
+        state="detached"
+    )
+    answer = await guest.goto(link)
+    assert answer is not None
+    assert answer.status == 404
+    assert (await guest.request.get(f"{link}/page")).status == 404
+    await ada.goto(address)
+    assert "Say <b>less</b>." in await ada.inner_text("#notes"), "what was written stays"
+    assert token not in await stored_words(console.database_url)
+
+
+async def stored_words(database_url: str) -> str:
+    """All that the database has of links and of answers."""
+    connection = await asyncpg.connect(database_url)
+    try:
+        links = await connection.fetchval("select string_agg(t::text, ' ') from guest_links as t")
+        answers = await connection.fetchval("select string_agg(encode(answer, 'escape'), ' ') from done_once")
+    finally:
+        await connection.close()
+    return f"{links} {answers}"
 
 
 async def test_many_are_decided_at_once_and_one_for_a_time(

@@ -65,6 +65,7 @@ from writing.extractive.writer import ExtractiveWriter
 
 if TYPE_CHECKING:
     from orchestrator.judge_exams.examiner import JudgeExaminer
+    from orchestrator.review.edit_reader import EditReader
 
 ASKED_WHOSE_A_KEY_IS: Final = "GET /v1/keys/{key_id}/introspection"
 READ_BY_PUBLISHER: Final = frozenset(
@@ -194,6 +195,8 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
     if examiner is not None:
         # An exam goes on at once after each question: what it waits for otherwise stands in its row.
         service.poll("judge_exams", examiner.ask_next, every=timedelta(seconds=10))
+    if models is not None and models.edit_reader is not None:
+        service.poll("edit_readings", models.edit_reader.read_next, every=timedelta(seconds=5))
     return service
 
 
@@ -276,14 +279,17 @@ class _Models:
     writer: WriterFactory
     examiner: "JudgeExaminer | None"
     """None if no model judges."""
+    edit_reader: "EditReader | None"
+    """None if no model judges."""
 
 
 def _models(service: Service, settings: Settings, url: str) -> _Models:
     # Where no model is, all this would take 2.4 MB for nothing.
     from orchestrator.article_workflow.model_chat import ChatClient  # noqa: PLC0415
     from orchestrator.judge_exams.examiner import JudgeExaminer  # noqa: PLC0415
+    from orchestrator.review.edit_reader import EditReader  # noqa: PLC0415
     from writing.model.sections import VERDICTS  # noqa: PLC0415
-    from writing.model.writer import ANSWER_SHARE, ModelWriter  # noqa: PLC0415
+    from writing.model.writer import ANSWER_SHARE, CHARACTERS_A_TOKEN, ModelWriter  # noqa: PLC0415
 
     def chat(name: str, what: str) -> ChatClient:
         made = ChatClient(
@@ -301,8 +307,15 @@ def _models(service: Service, settings: Settings, url: str) -> _Models:
         name: model if name == settings.model_name else chat(name, what)
         for name, what in zip(judge_names(settings), ("judge", "second judge"), strict=False)
     }
-    examiner = None
+    examiner = edit_reader = None
     if judges:
+        edit_reader = EditReader(
+            service.database,
+            list(judges.values()),
+            max_tokens=settings.model_context_tokens // ANSWER_SHARE,
+            room=settings.model_context_tokens * CHARACTERS_A_TOKEN // 2,
+            lease=timedelta(seconds=10 * settings.model_timeout_seconds),
+        )
         examiner = JudgeExaminer(
             service.database,
             judges,
@@ -324,4 +337,4 @@ def _models(service: Service, settings: Settings, url: str) -> _Models:
         second_judge=second_judge,
         count_verdict=lambda verdict, times: sentences.labels(verdict).inc(times),
     )
-    return _Models(writer, examiner)
+    return _Models(writer, examiner, edit_reader)

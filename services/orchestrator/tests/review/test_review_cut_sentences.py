@@ -265,11 +265,16 @@ async def test_a_text_that_is_typed_is_checked_and_nothing_is_stored(draft: Any)
 
 
 async def test_of_many_texts_at_once_one_is_checked_at_a_time_and_too_many_are_refused(draft: Any) -> None:
-    checks = TextChecks(draft.database, most_waiting=2)
+    checks = TextChecks(draft.database, most_waiting=3)
     text = " ".join(f"Brewer {at} steeps tea for {at} hours. [1]" for at in range(40))
     answers = await asyncio.gather(
-        *(checks.check(draft.content_id, None, text) for _ in range(5)), return_exceptions=True
+        *(
+            checks.check(caller, draft.content_id, None, text)
+            for caller in ("ann", "ann", "ann", "bob", "cid")
+        ),
+        return_exceptions=True,
     )
     refused = [each for each in answers if isinstance(each, RefusalError)]
-    assert (len(refused), {each.status_code for each in refused}) == (3, {429})
-    assert (await checks.check(draft.content_id, None, text)) is not None, "it goes on afterwards"
+    assert [isinstance(each, RefusalError) for each in answers] == [False, False, True, False, True]
+    assert {each.status_code for each in refused} == {429}
+    assert (await checks.check("ann", draft.content_id, None, text)) is not None, "it goes on afterwards"

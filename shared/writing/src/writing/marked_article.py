@@ -1,7 +1,7 @@
 """An article block by block and sentence by sentence, each with what it rests on. Pure.
 
 A sentence of the writer has the verdict that it was stored with. One that a person wrote or changed is compared with the
-passages of the article by the rules on words; no model is asked.
+passages of the article by the rules on words, unless a judge has read it since; no model is asked here.
 """
 
 import re
@@ -58,15 +58,32 @@ class MarkedBlock:
     """Of prose; empty for headings, listings and tables."""
 
 
-def mark_article(markdown: str, evidence: ArticleEvidence, *, language: str) -> tuple[MarkedBlock, ...]:
+@dataclass(frozen=True, slots=True)
+class ReadSentence:
+    """What a judge found of a sentence that a person wrote or changed."""
+
+    text: str
+    verdict: str
+    """`confirmed`, `held` or `unsupported`."""
+    given_by: str
+    sources: tuple[int, ...]
+    passages: tuple[str, ...]
+    problem: str = ""
+    nearest: str = ""
+
+
+def mark_article(
+    markdown: str, evidence: ArticleEvidence, *, language: str, read: Sequence[ReadSentence] = ()
+) -> tuple[MarkedBlock, ...]:
     """Returns the blocks of a body with the verdict of each sentence.
 
     Args:
         markdown: the body of a version.
         evidence: what its writer stored, also of sentences that people removed since.
         language: of the article, as a BCP 47 tag.
+        read: what a judge found of changed sentences; of two about one sentence, the last one counts.
     """
-    marker = _Marker(evidence, is_english=language.casefold().startswith("en"))
+    marker = _Marker(evidence, read, is_english=language.casefold().startswith("en"))
     return tuple(
         MarkedBlock(
             block.kind,
@@ -82,7 +99,7 @@ def mark_article(markdown: str, evidence: ArticleEvidence, *, language: str) -> 
 
 
 class _Marker:
-    def __init__(self, evidence: ArticleEvidence, *, is_english: bool) -> None:
+    def __init__(self, evidence: ArticleEvidence, read: Sequence[ReadSentence], *, is_english: bool) -> None:
         editors = (
             KeptSentence(each.text, each.heading, (), each.passages, "kept", each.kept_by)
             for each in evidence.cuts
@@ -92,6 +109,7 @@ class _Marker:
         # Of two that begin alike, the longer one is the one that stands there.
         self._known = sorted(known, key=lambda each: -len(each.text))
         self._passages = evidence.passages
+        self._read = {each.text: each for each in read}
         self._is_english = is_english
         self._checked = 0
 
@@ -142,6 +160,11 @@ class _Marker:
         quoted = self._word_for_word(text, cited)
         if quoted is not None:
             return MarkedSentence(text, *place, QUOTED, RULES, *quoted)
+        if (found := self._read.get(text)) is not None:
+            by, sources = found.given_by, found.sources or cited
+            return MarkedSentence(
+                text, *place, found.verdict, by, sources, found.passages, found.problem, found.nearest
+            )
         if not self._is_english:
             return MarkedSentence(text, *place, UNCHECKED, RULES, cited, (), _ANOTHER_LANGUAGE)
         self._checked += 1

@@ -75,6 +75,8 @@
   if (location.hash === "#reject" || location.hash === "#return") open(location.hash.slice(1));
   if (location.hash === "#edit") draft.querySelector("textarea[name=body_markdown]")?.focus();
 
+  draft.querySelector("[data-select]")?.addEventListener("focus", (event) => event.target.select());
+
   // The passage of a sentence is fetched into the page; without it the link loads the page with the passage in it.
   let asked = 0;
   draft.addEventListener("click", async (event) => {
@@ -99,6 +101,27 @@
       location.assign(link.href);
     }
   });
+
+  // What others did while this page was open: it is said here, and nothing that is typed is touched.
+  const newer = document.getElementById("draft-newer");
+  const stateAtFirst = newer?.querySelector("[data-state]")?.dataset.state;
+  const readingAtFirst = newer?.querySelector("[data-reading]")?.dataset.reading;
+  const tellNewer = () => {
+    const version = newer.querySelector("[data-newest]");
+    const state = newer.querySelector("[data-state]");
+    const mine = Number(draft.querySelector("[data-editor]")?.elements.version.value || draft.dataset.version);
+    if (version && location.search.indexOf("version=") < 0) {
+      version.hidden = Number(version.dataset.newest) <= mine;
+      const link = version.querySelector("[data-changes]");
+      link.href = `${link.dataset.changes}${mine}..${version.dataset.newest}`;
+    }
+    const reading = newer.querySelector("[data-reading]");
+    if (reading) reading.hidden = reading.dataset.reading !== "waiting" && reading.dataset.reading === readingAtFirst;
+    if (state) state.hidden = state.dataset.state === stateAtFirst || !version.hidden;
+  };
+  if (newer) {
+    new MutationObserver(tellNewer).observe(newer, { childList: true });
+  }
 
   // Words that are not stored yet stay in this browser, one copy for each tab, until the service has them.
   const form = draft.querySelector("[data-editor]");
@@ -181,4 +204,49 @@
     say(differs(texts(), atFirst) ? form.dataset.unsaved : "");
   });
   form.addEventListener("submit", () => keep({ sent: true }));
+
+  // While one types, changed sentences are compared with the sources, after a pause and one text at a time.
+  const PAUSE_MS = 900;
+  const place = form.querySelector("[data-checked]");
+  const body = form.elements.body_markdown;
+  let pause = 0;
+  let underWay = null;
+  let checkedText = body.value;
+  const check = async () => {
+    if (body.value === checkedText) return;
+    const text = body.value;
+    underWay?.abort();
+    const own = (underWay = new AbortController());
+    try {
+      const answer = await fetch(form.dataset.check, {
+        method: "POST",
+        body: new URLSearchParams({ body_markdown: text, version: form.elements.version.value }),
+        headers: { Accept: "text/html" },
+        redirect: "error",
+        signal: own.signal,
+      });
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const found = page.getElementById("checked");
+      if (!answer.ok || !found) throw new Error("not checked");
+      if (own.signal.aborted) return;
+      checkedText = text;
+      place.replaceChildren(...[...found.childNodes].map((node) => document.importNode(node, true)));
+    } catch {
+      if (!own.signal.aborted) place.textContent = form.dataset.noCheck;
+    }
+  };
+  body.addEventListener("input", () => {
+    clearTimeout(pause);
+    pause = setTimeout(check, PAUSE_MS);
+  });
+  if (body.value !== body.defaultValue) check();
+  place.addEventListener("click", (event) => {
+    const button = event.target.closest?.("[data-start]");
+    if (!button) return;
+    // The service counts characters, and the browser counts units of UTF-16.
+    const characters = [...checkedText];
+    const units = (end) => characters.slice(0, end).join("").length;
+    body.focus();
+    body.setSelectionRange(units(Number(button.dataset.start)), units(Number(button.dataset.end)));
+  });
 })();

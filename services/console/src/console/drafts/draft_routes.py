@@ -1,6 +1,6 @@
 """`/b/{brand}/drafts/{content_id}`: one draft with its evidence, its editor, its versions, and the decisions about it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -11,27 +11,44 @@ from starlette.responses import HTMLResponse, Response
 
 from chassis.http.callers import Scope
 from client import ClientError, RefusedError
-from console.drafts import notes
+from console.drafts import guest_links, notes
 from console.drafts.context import sentence_evidence
-from console.drafts.editing import FIELDS, Conflict, diff_lines, field_text, find_conflict, without_block
+from console.drafts.draft_page import PAGE_HEADERS
+from console.drafts.editing import (
+    FIELDS,
+    Conflict,
+    DiffLine,
+    diff_lines,
+    field_text,
+    find_conflict,
+    without_block,
+)
 from console.drafts.views import DECIDABLE, block_groups, count_verdicts, is_id, neighbours, time_in_zone
 from console.pages import Away, Form, FormData, PageViewer, Viewer, once, page, redirect
-from console.service_clients import sentence_of
+from console.pages.parts import parts_of
+from console.service_clients import PersonClients, is_away, sentence_of
 
 MAX_VERSION: Final = 2**31 - 1
 _QUEUE: Final = 100
 """Drafts among which the next and the one before are looked for."""
-_PAGE_HEADERS: Final = {
-    # The page is made of other people's words: nothing in it runs, is fetched or leads away from the frame.
-    "Content-Security-Policy": (
-        "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
-    ),
-    "X-Frame-Options": "SAMEORIGIN",
-    "Cache-Control": "private, no-store",
-}
 Number = Annotated[int, Path(ge=1, le=MAX_VERSION)]
 Version = Annotated[int | None, Query(ge=1, le=MAX_VERSION)]
 Act = Callable[[], Awaitable[Response]]
+
+
+async def read_draft(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filters)
+    """What a person who has the draft open should hear of: a newer version, or a decision. None for an unknown draft."""
+    if not is_id(fields["content_id"]):
+        return None
+    try:
+        draft = await clients.orchestrator.get_draft(fields["content_id"])
+    except RefusedError as error:
+        if is_away(error) or error.status == HTTPStatus.UNAUTHORIZED:
+            raise
+        return None
+    if draft["brand_slug"] != fields["brand"]:
+        return None
+    return [draft[name] for name in ("version", "made_by", "state", "reading")]
 
 
 def draft_routes() -> APIRouter:
@@ -41,6 +58,7 @@ def draft_routes() -> APIRouter:
     _changing(routes)
     _deciding(routes)
     _noting(routes)
+    _inviting_guests(routes)
     return routes
 
 
@@ -67,9 +85,9 @@ def _reading(routes: APIRouter) -> None:
         except ClientError:
             text = viewer.t("drafts.page.missing")
             return HTMLResponse(
-                f"<!DOCTYPE html><title>…</title><p>{text}</p>", HTTPStatus.BAD_GATEWAY, headers=_PAGE_HEADERS
+                f"<!DOCTYPE html><title>…</title><p>{text}</p>", HTTPStatus.BAD_GATEWAY, headers=PAGE_HEADERS
             )
-        return HTMLResponse(document, headers=_PAGE_HEADERS)
+        return HTMLResponse(document, headers=PAGE_HEADERS)
 
     @routes.get("/sentences/{number}")
     async def show_sentence(
@@ -135,6 +153,18 @@ def _writing(routes: APIRouter) -> None:
             return redirect(request, f"/b/{brand}/drafts/{content_id}?saved={saved['version']}#text")
 
         return await once(request, viewer, form, act)
+
+    @routes.post("/check")
+    async def check_text(
+        request: Request, brand: str, content_id: str, viewer: Viewer, form: FormData
+    ) -> Response:
+        """Compares a text that is being typed with what the draft rests on. Nothing is stored, so it may be sent again."""
+        viewer.check_may(Scope.REVIEW)
+        await _find(viewer, brand, content_id)
+        checked = await viewer.orchestrator.check_article_text(
+            content_id, body_markdown=form.raw("body_markdown"), version=_version_of(form)
+        )
+        return page(request, viewer, "drafts/checked.html.j2", brand=brand, checked=checked)
 
 
 def _changing(routes: APIRouter) -> None:
@@ -276,6 +306,65 @@ def _noting(routes: APIRouter) -> None:
         return await once(request, viewer, form, act)
 
 
+def _inviting_guests(routes: APIRouter) -> None:
+    @routes.post("/guests")
+    async def make_guest_link(
+        request: Request, brand: str, content_id: str, viewer: Viewer, form: FormData
+    ) -> Response:
+        """Makes a link for somebody without an account; it is shown once, in the answer."""
+        viewer.check_may(Scope.REVIEW)
+        await _find(viewer, brand, content_id)
+        version, guest = _version_of(form), form.text("guest")[: guest_links.MAX_NAME]
+
+        async def act() -> Response:
+            address, problem = await _made_link(request, brand, content_id, viewer, version, guest)
+            return await _show(
+                request, brand, content_id, viewer, refusal=problem, guest_address=address,
+                status=HTTPStatus.UNPROCESSABLE_ENTITY,
+            )  # fmt: skip
+
+        return await once(request, viewer, form, _told(request, brand, content_id, viewer, act))
+
+    @routes.post("/guests/{link}/withdraw")
+    async def withdraw_guest_link(
+        request: Request, brand: str, content_id: str, link: str, viewer: Viewer, form: FormData
+    ) -> Response:
+        """Ends a link at once; what its guest wrote stays."""
+        viewer.check_may(Scope.REVIEW)
+        await _find(viewer, brand, content_id)
+
+        async def act() -> Response:
+            if is_id(link):
+                await guest_links.withdraw(request, content_id=content_id, link=link)
+            return redirect(request, f"/b/{brand}/drafts/{content_id}#guests")
+
+        return await once(request, viewer, form, act)
+
+
+async def _made_link(
+    request: Request, brand: str, content_id: str, viewer: PageViewer, version: int, guest: str
+) -> tuple[str, str | None]:
+    """Makes a link; returns its address, or an empty one with the reason."""
+    if not guest:
+        return "", viewer.t("drafts.guests.no_name")
+    try:
+        document = await viewer.publisher.get_draft_page(brand, content_id, version=version)
+    except ClientError as error:
+        if isinstance(error, RefusedError) and not is_away(error):
+            raise
+        return "", viewer.t("drafts.page.missing")
+    if len(document) > guest_links.MAX_PAGE:
+        return "", viewer.t("drafts.guests.too_large")
+    try:
+        token = await guest_links.make(
+            request, brand=brand, content_id=content_id, version=version, guest=guest,
+            person=viewer.person, document=document,
+        )  # fmt: skip
+    except guest_links.TooManyLinksError:
+        return "", viewer.t("drafts.guests.too_many_links", n=guest_links.MOST_OF_DRAFT)
+    return parts_of(request).urls.absolute(f"/p/{token}"), None
+
+
 def _told(
     request: Request, brand: str, content_id: str, viewer: PageViewer, act: Act, typed: Form | None = None
 ) -> Act:
@@ -349,7 +438,11 @@ async def _not_saved(
     """Shows the editor with every word that was typed; if somebody else was faster, with their change joined in."""
     draft = await _find(viewer, brand, content_id)
     conflict: Conflict | None = None
+    changes: Any = None
     if error.status == HTTPStatus.CONFLICT and draft["version"] > base:
+        changes = await viewer.orchestrator.compare_article_versions(
+            content_id, from_=base, to=draft["version"]
+        )
         before = await viewer.orchestrator.get_article_version(content_id, base)
         newest = await viewer.orchestrator.get_article_version(content_id, draft["version"])
         conflict = find_conflict(before, written, newest)
@@ -361,6 +454,7 @@ async def _not_saved(
         refusal=None if conflict else sentence_of(error),
         conflict=conflict,
         conflict_base=base,
+        changes=diff_lines(changes["diff"]) if changes else (),
         written=conflict.merged if conflict else written,
         typed=form,
         status=error.status,
@@ -388,8 +482,10 @@ async def _show(
     refusal: str | None = None,
     conflict: Conflict | None = None,
     conflict_base: int = 0,
+    changes: tuple[DiffLine, ...] = (),
     written: Any = None,
     typed: Form | None = None,
+    guest_address: str = "",
     status: int = HTTPStatus.OK,
 ) -> Response:
     draft = await _find(viewer, brand, content_id)
@@ -426,11 +522,14 @@ async def _show(
         versions=list(reversed(parts["versions"]["items"])),
         decisions=parts["decisions"]["items"],
         threads=await notes.threads(request, content_id),
+        guest_links=await guest_links.links_of(request, content_id) if viewer.may(Scope.REVIEW) else (),
+        guest_address=guest_address,
         before=before,
         following=following,
         refusal=refusal,
         conflict=conflict,
         conflict_base=conflict_base,
+        changes=changes,
         typed={name: typed.raw(name) if typed else "" for name in ("words", "at", "comment")},
         saved=asked.get("saved", "") if asked.get("saved", "").isdecimal() else "",
         cut=asked.get("cut", "") if asked.get("cut", "").isdecimal() else "",

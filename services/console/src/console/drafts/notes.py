@@ -25,6 +25,8 @@ class Note:
     words: str
     created_at: datetime
     settled_at: datetime | None
+    is_guest: bool = False
+    """Whether somebody without an account wrote it, over a link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ async def threads(request: Request, content_id: str) -> tuple[Thread, ...]:
     async with parts_of(request).connections.connection() as connection:
         rows = await connection.fetch(
             """
-            select id, answers, name, words, created_at, settled_at from notes
+            select id, answers, name, words, created_at, settled_at, is_guest from notes
             where content_id = $1 order by created_at, id limit $2
             """,
             UUID(content_id),

@@ -12,7 +12,8 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import ClientError
-from console.drafts.draft_routes import draft_routes
+from console.drafts.draft_routes import draft_routes, read_draft
+from console.drafts.guest_routes import guest_routes
 from console.drafts.views import (
     AGES,
     AUTHORS,
@@ -24,8 +25,10 @@ from console.drafts.views import (
     is_id,
 )
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page
+from console.watching.pages import LivePage
 
 NAVIGATION: Final = (NavigationEntry("drafts", "/b/{brand}/drafts", order=20),)
+LIVE: Final = (LivePage("/b/{brand}/drafts/{content_id}", read_draft),)
 PAGE_SIZE: Final = 25
 MOST_AT_ONCE: Final = 500
 """Drafts that one press decides about."""
@@ -168,3 +171,4 @@ async def _list(
 
 
 router.include_router(draft_routes())
+router.include_router(guest_routes())

@@ -115,7 +115,7 @@ def http_api(
         content_routes(database),
         placement_routes(database),
         key_routes(database),
-        review_routes(database, limits),
+        review_routes(database, limits, has_judge=bool(judges)),
         workflow_routes(database, limits, stuck_after),
         judge_routes(database, judges, exam, at_gateway=judges_at_gateway),
     )

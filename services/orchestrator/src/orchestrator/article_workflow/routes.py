@@ -206,7 +206,7 @@ def _checking(database: Database) -> APIRouter:
     ) -> CheckedTextView:
         """Compares each changed sentence with the passages by rules on words. Nothing is stored, and no model is asked."""
         await _known(database, content_id, caller)
-        found = await checks.check(content_id, request.version, request.body_markdown)
+        found = await checks.check(caller.name, content_id, request.version, request.body_markdown)
         if found is None:
             raise RefusalError(
                 codes.UNKNOWN_VERSION, f"there is no version {request.version} of article {content_id}"

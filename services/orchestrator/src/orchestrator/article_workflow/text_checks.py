@@ -1,6 +1,7 @@
 """Checks a text that nobody has saved yet, sentence by sentence, by the rules on words. Nothing is stored, and no model is asked."""
 
 import asyncio
+from collections import Counter
 from typing import Final
 from uuid import UUID
 
@@ -10,6 +11,8 @@ from orchestrator.article_workflow.versions import MarkedVersion, find_comparabl
 
 MOST_WAITING: Final = 8
 """Texts that wait in one process until another one is checked; a further one is refused."""
+MOST_OF_ONE: Final = 2
+"""Texts of one caller among them."""
 AGAIN_SECONDS: Final = 2
 
 
@@ -20,25 +23,30 @@ class TextChecks:
         self._database = database
         self._turn = asyncio.Lock()
         self._most_waiting = most_waiting
-        self._waiting = 0
+        self._waiting: Counter[str] = Counter()
+        """By caller."""
 
-    async def check(self, content_id: UUID, version: int | None, markdown: str) -> MarkedVersion | None:
+    async def check(
+        self, caller: str, content_id: UUID, version: int | None, markdown: str
+    ) -> MarkedVersion | None:
         """Marks a text beside what a version of the article rests on; None if there is no such version.
 
         Raises:
             RefusalError: too many texts wait already.
         """
-        if self._waiting >= self._most_waiting:
+        if self._waiting.total() >= self._most_waiting or self._waiting[caller] >= MOST_OF_ONE:
             raise RefusalError(
                 TOO_MANY_REQUESTS,
                 "many texts are being checked at this moment; send it again in a few seconds",
                 {"Retry-After": str(AGAIN_SECONDS)},
             )
-        self._waiting += 1
+        self._waiting[caller] += 1
         try:
             async with self._turn:
                 async with self._database.connection() as connection:
                     found = await find_comparable(connection, content_id, version)
                 return None if found is None else await asyncio.to_thread(found.mark, markdown)
         finally:
-            self._waiting -= 1
+            self._waiting[caller] -= 1
+            if not self._waiting[caller]:
+                del self._waiting[caller]

@@ -20,7 +20,7 @@ from orchestrator.article_workflow.domain import free_slug
 from writing.article import Article, ArticleEvidence, ArticleSource, CitedPassage
 from writing.body import cited_in
 from writing.evidence import quoted_evidence, standing
-from writing.marked_article import MarkedBlock, mark_article
+from writing.marked_article import MarkedBlock, ReadSentence, mark_article
 from writing.quality.likeness import Fingerprint
 from writing.quality.measures import Measure, problems
 
@@ -56,6 +56,7 @@ class VersionText(ArticleText):
 COLUMNS: Final = ", ".join(VersionText.model_fields)
 """The columns of a text, in `content` and in `content_versions`."""
 _EVIDENCE: Final = TypeAdapter(ArticleEvidence)
+_READ: Final = TypeAdapter(tuple[ReadSentence, ...])
 _AS_JSON: Final = frozenset({"sources", "measures", "evidence"})
 
 
@@ -185,11 +186,13 @@ class ComparableVersion:
     evidence: ArticleEvidence
     """As its writer stored it, also of sentences that people changed since."""
     language: str
+    read: tuple[ReadSentence, ...] = ()
+    """What a judge found of sentences that people changed."""
 
     def mark(self, markdown: str | None = None) -> MarkedVersion:
         """Returns its text, or this one in its place, with the verdict of each sentence. Takes up to a second."""
         text = self.body_markdown if markdown is None else markdown
-        blocks = mark_article(text, self.evidence, language=self.language)
+        blocks = mark_article(text, self.evidence, language=self.language, read=self.read)
         return MarkedVersion(self.version, self.research_id, blocks, self.evidence.passages)
 
 
@@ -201,7 +204,12 @@ async def find_comparable(
     if row is None:
         return None
     return ComparableVersion(
-        row["version"], row["research_id"], row["body_markdown"], _written_evidence(row), row["language"]
+        row["version"],
+        row["research_id"],
+        row["body_markdown"],
+        _written_evidence(row),
+        row["language"],
+        _READ.validate_json(row["read"]) if row["read"] else (),
     )
 
 
@@ -219,7 +227,9 @@ async def _evidence_row(
     return await connection.fetchrow(
         """
         select v.version, v.body_markdown, w.body_markdown as written, v.evidence, c.research_id, b.language,
-               w.measures @> '[{"name": "dropped"}]' as is_draft
+               w.measures @> '[{"name": "dropped"}]' as is_draft,
+               (select json_agg(s order by r.version)::text from edit_readings as r, jsonb_array_elements(r.sentences) as s
+                where r.content_id = c.content_id) as read
         from content as c
         join brands as b on b.slug = c.brand_slug
         join content_versions as v on v.content_id = c.content_id and v.version = coalesce($3, c.version)

@@ -29,7 +29,7 @@ from orchestrator.brands import MODEL, find_brand
 from orchestrator.cycles import BrandLimits, dispatch_waiting
 from orchestrator.placements import withdraw
 from orchestrator.removal import DeletedArticleError, find_deleted
-from orchestrator.review import scheduled_publications, store
+from orchestrator.review import edit_readings, scheduled_publications, store
 from orchestrator.review.domain import ReviewedDraft
 from orchestrator.review.editing import changed_text, is_same_text, text_with_sentence, with_measures
 from orchestrator.review.models import EditDraftBody, KeepSentenceBody
@@ -127,11 +127,18 @@ async def decide(
 
 
 async def edit(
-    database: Database, content_id: UUID, caller: Caller, limits: BrandLimits, change: EditDraftBody
+    database: Database,
+    content_id: UUID,
+    caller: Caller,
+    limits: BrandLimits,
+    change: EditDraftBody,
+    *,
+    has_judge: bool = False,
 ) -> ReviewedDraft:
     """Stores an edit as the next version. It is in force at once for a waiting draft, and after approval for an approved article.
 
-    Quality is measured again and shown; it does not prevent an approval.
+    Quality is measured again and shown; it does not prevent an approval. If a model judges, and writes for the brand, it reads the
+    changed sentences afterwards.
 
     Raises:
         UnknownDraftError, DeletedArticleError: as for `get_draft`.
@@ -143,7 +150,7 @@ async def edit(
     def changed(text: VersionText, now: datetime) -> VersionText:
         return changed_text(text, change, by=caller.name, at=now)
 
-    return await _edit(database, content_id, caller, limits, decision, changed)
+    return await _edit(database, content_id, caller, limits, decision, changed, has_judge=has_judge)
 
 
 async def keep_sentence(
@@ -171,6 +178,8 @@ async def _edit(
     limits: BrandLimits,
     decision: Decision,
     changed: Callable[[VersionText, datetime], VersionText],
+    *,
+    has_judge: bool = False,
 ) -> ReviewedDraft:
     draft = await get_draft(database, content_id, caller.brands)
     version = decision.version
@@ -197,7 +206,11 @@ async def _edit(
             is_own = following is not None and following.made_by == caller.name
             if following and is_own and is_same_text(following.text, prepared.text):
                 decision = replace(decision, stored_as=following.version)
-        return await _decide_locked(tx, draft, decision, limits, prepared)
+        stored = await _decide_locked(tx, draft, decision, limits, prepared)
+        # The brand's writer is a model, so the brand pays for one.
+        if has_judge and prepared is not None and decision.stored_as is None and brand.writer == MODEL:
+            await edit_readings.request(tx.connection, content_id, stored.version)
+        return stored
 
 
 async def prepare_version(database: Database, content_id: UUID, version: int) -> PreparedText | None:

@@ -1,7 +1,7 @@
 """API bodies and views of versions and drafts. Each refusal says what to do."""
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, AwareDatetime, Field
@@ -189,7 +189,19 @@ class DraftView(View):
     """The latest decision other than an edit."""
 
 
+class EditReadingView(View):
+    """How far a judge is with the sentences that a person changed."""
+
+    state: Literal["waiting", "done", "failed"]
+    waits_for: str | None
+    """Why the judge is not asked right now; null if it is."""
+    problem: str | None
+    """Why it found nothing, if it failed; the rules' verdicts stay."""
+
+
 class DraftDetails(DraftView):
+    reading: EditReadingView | None
+    """Of the newest version; null if no judge reads it."""
     cuts: tuple[CutSentenceView, ...]
     """What its model wrote and the checks cut from the newest version, in order, with those that an editor keeps. Empty for a
     digest."""

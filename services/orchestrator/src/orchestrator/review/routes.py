@@ -16,7 +16,7 @@ from orchestrator.article_workflow import cut_sentence_views, find_evidence
 from orchestrator.brands import Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import BrandLimits
 from orchestrator.requests import WITHOUT_NUL
-from orchestrator.review import deciding, deletion, store
+from orchestrator.review import deciding, deletion, edit_readings, store
 from orchestrator.review.domain import DraftAuthor, DraftFilter, ReviewedDraft
 from orchestrator.review.models import (
     ApproveDraftBody,
@@ -29,6 +29,7 @@ from orchestrator.review.models import (
     DraftList,
     DraftView,
     EditDraftBody,
+    EditReadingView,
     KeepSentenceBody,
     RejectDraftBody,
     ReturnDraftBody,
@@ -67,14 +68,14 @@ SinceBefore = Annotated[Moment | None, Query(description="Waiting since before t
 After = Annotated[UUID | None, Query(description="`next` of the page before.")]
 
 
-def review_routes(database: Database, limits: BrandLimits) -> APIRouter:
+def review_routes(database: Database, limits: BrandLimits, *, has_judge: bool = False) -> APIRouter:
     routes = APIRouter()
     add_routes(
         routes,
         version_routes(database),
         _looking(database, limits),
         _deciding(database, limits),
-        _editing(database, limits),
+        _editing(database, limits, has_judge=has_judge),
     )
     return routes
 
@@ -140,8 +141,10 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         draft = await deciding.get_draft(database, content_id, caller.brands)
         async with database.connection() as connection:
             found = await find_evidence(connection, content_id, draft.version)
+            progress = await edit_readings.find_progress(connection, content_id, draft.version)
         cuts = cut_sentence_views(found.evidence) if found else ()
-        return DraftDetails(**DraftView.from_row(draft).model_dump(), cuts=cuts)
+        reading = EditReadingView.from_row(progress) if progress else None
+        return DraftDetails(**DraftView.from_row(draft).model_dump(), cuts=cuts, reading=reading)
 
     @routes.get(
         "/drafts/{content_id}/decisions",
@@ -223,13 +226,17 @@ def _deciding(database: Database, limits: BrandLimits) -> APIRouter:
     return routes
 
 
-def _editing(database: Database, limits: BrandLimits) -> APIRouter:
+def _editing(database: Database, limits: BrandLimits, *, has_judge: bool) -> APIRouter:
     routes = router("/drafts/{content_id}", tags=["drafts"])
 
     @routes.post("/edit", summary="Edit an article", responses=_DECIDED)
     async def edit_draft(caller: MayReview, content_id: UUID, request: EditDraftBody) -> DraftView:
-        """Stores a new version, measures it, and lets it wait for approval. A repeated request stores nothing."""
-        return DraftView.from_row(await deciding.edit(database, content_id, caller, limits, request))
+        """Stores a new version, measures it, and lets it wait for approval. A repeated request stores nothing.
+
+        If a model judges, and writes for the brand, it reads the changed sentences afterwards; `reading` of the draft says how far it is.
+        """
+        edited = await deciding.edit(database, content_id, caller, limits, request, has_judge=has_judge)
+        return DraftView.from_row(edited)
 
     @routes.post("/keep", summary="Keep a sentence that was cut", responses=_DECIDED)
     async def keep_cut_sentence(caller: MayReview, content_id: UUID, request: KeepSentenceBody) -> DraftView:
