@@ -239,7 +239,8 @@
     clearTimeout(pause);
     pause = setTimeout(check, PAUSE_MS);
   });
-  if (body.value !== body.defaultValue) check();
+  if (form.hasAttribute("data-conflict")) checkedText = "";
+  if (body.value !== body.defaultValue || !checkedText) check();
   place.addEventListener("click", (event) => {
     const button = event.target.closest?.("[data-start]");
     if (!button) return;
