@@ -1,6 +1,7 @@
 """`/b/{brand}/drafts`: the list of drafts, and decisions about many at once."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -34,6 +35,7 @@ MOST_AT_ONCE: Final = 500
 """Drafts that one press decides about."""
 _PARALLEL: Final = 5
 _BATCH: Final = 100
+_MOST_COUNTED: Final = 1_000
 _DONE: Final = frozenset({"approve", "schedule", "reject", "return", "unschedule"})
 
 router = APIRouter()
@@ -58,12 +60,16 @@ async def decide_many(request: Request, brand: str, viewer: Viewer, form: FormDa
             problem = viewer.t("drafts.many.no_reason")
             return await _list(request, brand, viewer, query=query, refusal=problem)
         is_all = form.text("which") == "all"
-        chosen = await _all_matching(viewer, brand, query) if is_all else chosen_drafts(form.all("chosen"))
+        chosen, is_cut = chosen_drafts(form.all("chosen")), False
+        if is_all:
+            chosen, is_cut = await _all_matching(viewer, brand, query)
         if not chosen:
             return await _list(request, brand, viewer, query=query, refusal=viewer.t("drafts.many.none"))
         outcome = await _decide_all(viewer, brand, chosen[:MOST_AT_ONCE], verb, reason)
-        if is_all:
-            outcome.later = await _came_later(viewer, brand, query, chosen[-1].content_id)
+        if is_cut:
+            outcome.left = await _count_behind(viewer, brand, query, chosen[-1].content_id)
+        elif is_all:
+            outcome.later = await _count_behind(viewer, brand, query, chosen[-1].content_id)
         return await _list(request, brand, viewer, query=query, outcome=outcome)
 
     return await once(request, viewer, form, act)
@@ -79,6 +85,8 @@ class ManyOutcome:
     """With what the service says."""
     later: int = 0
     """Drafts that matched the filter only after the button was pressed; nothing was done about them."""
+    left: int = 0
+    """Drafts beyond MOST_AT_ONCE; nothing was done about them. At most _MOST_COUNTED are counted."""
 
 
 async def _decide_all(
@@ -109,28 +117,38 @@ async def _decide_all(
     return outcome
 
 
-async def _all_matching(viewer: PageViewer, brand: str, query: DraftQuery) -> list[ChosenDraft]:
-    """Returns the drafts that the filter matches now and that can be decided about, up to MOST_AT_ONCE."""
+async def _all_matching(viewer: PageViewer, brand: str, query: DraftQuery) -> tuple[list[ChosenDraft], bool]:
+    """Returns the drafts that the filter matches now and that can be decided about, up to MOST_AT_ONCE, and whether there are more."""
     found: list[ChosenDraft] = []
-    after: str | None = None
+    async for each in _decidable(viewer, brand, query):
+        found.append(each)
+        if len(found) > MOST_AT_ONCE:
+            return found[:MOST_AT_ONCE], True
+    return found, False
+
+
+async def _count_behind(viewer: PageViewer, brand: str, query: DraftQuery, last: str) -> int:
+    """Returns how many matching drafts that can be decided about follow one in the list, up to _MOST_COUNTED."""
+    counted = 0
+    async for _ in _decidable(viewer, brand, query, after=last):
+        counted += 1
+        if counted == _MOST_COUNTED:
+            break
+    return counted
+
+
+async def _decidable(
+    viewer: PageViewer, brand: str, query: DraftQuery, *, after: str | None = None
+) -> AsyncIterator[ChosenDraft]:
     filters = query.filters(datetime.now(UTC))
-    while len(found) < MOST_AT_ONCE:
+    while True:
         listed = await viewer.orchestrator.list_drafts(brand=brand, **filters, after=after, limit=_BATCH)
-        found += [
-            ChosenDraft(each["content_id"], each["version"])
-            for each in listed["items"]
-            if each["state"] in DECIDABLE
-        ]
+        for each in listed["items"]:
+            if each["state"] in DECIDABLE:
+                yield ChosenDraft(each["content_id"], each["version"])
         after = listed["next"]
         if after is None:
-            break
-    return found[:MOST_AT_ONCE]
-
-
-async def _came_later(viewer: PageViewer, brand: str, query: DraftQuery, last: str) -> int:
-    filters = query.filters(datetime.now(UTC))
-    listed = await viewer.orchestrator.list_drafts(brand=brand, **filters, after=last, limit=_BATCH)
-    return len(listed["items"])
+            return
 
 
 async def _list(
