@@ -19,6 +19,7 @@ PROSE = "Grind the beans to a medium size before you brew, and weigh them with a
             "Grinding",
         ),
         ("<title>Grinding | The Daily Grind</title>", "<h1>Grinding</h1>", "Grinding"),
+        ("<title>Grinding - Brewing</title>", "<h1>Grinding<a href='#g'>\uf0c1</a></h1>", "Grinding"),
         ("<title>The Daily Grind: Brewing: Grinding</title>", "<h1>Grinding</h1>", "Grinding"),
         (
             "<title>Grinding: by hand | Brewing tips</title>",

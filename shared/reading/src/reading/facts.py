@@ -102,7 +102,8 @@ _NUMBER: Final = re.compile(
     r"(?:(?:Chapter|Appendix|Part|Section) [\dA-Z]{1,4}(?:[.:]| +[-–—])|(?:[A-Z]\.)?(?:\d{1,3}\.)+) +"  # noqa: RUF001 - dashes
     r"|(?:\d{1,3}\.)+\d{1,3} +(?=[A-Z])"
 )
-_PERMALINK: Final = " #¶§"
+PERMALINK: Final = " #¶§◆\uf0c1"
+"""What stands in a heading for the link to its own place."""
 
 _PRINTED_DAY: Final = re.compile(r"(?:D:)?(\d{4})(\d{2})(\d{2})")
 FIRST_YEAR: Final = 1993
@@ -290,7 +291,7 @@ def _plain(text: str) -> str:
 
 
 def _text(element: "etree._Element") -> str:
-    return one_line("".join(map(str, element.itertext()))[:MAX_NAME]).rstrip(_PERMALINK)
+    return one_line("".join(map(str, element.itertext()))[:MAX_NAME]).rstrip(PERMALINK)
 
 
 def _first_date(entries: Mapping[str, str]) -> date | None:

@@ -10,7 +10,7 @@ from lxml import etree
 from documents.blocks import Link, Table
 from documents.sections import ENTRY_LEVEL
 from reading.cleaning import one_line
-from reading.facts import strip_section_number
+from reading.facts import PERMALINK, strip_section_number
 from reading.html.parts import PageParts, class_names
 from reading.html.tables import BOLD, INLINE
 from reading.measures import VisibleContent
@@ -37,7 +37,6 @@ HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}
 _FIRST_WITHIN_LIST: Final = 4
 LOOKED_AT: Final = 40
 """Elements or texts within a short line that are looked at."""
-PERMALINK: Final = " #¶§◆\uf0c1"
 MARKED_CODE: Final = frozenset(
     "prettyprint programlisting screen highlight codehilite code sourcecode literal-block example smallexample".split()  # noqa: SIM905
 )

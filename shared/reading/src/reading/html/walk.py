@@ -25,13 +25,13 @@ from documents.blocks import (
 from documents.sections import ENTRY_LEVEL, Section
 from reading import boilerplate
 from reading.cleaning import flags_of, one_line
+from reading.facts import PERMALINK
 from reading.html.contents import LinkTargets
 from reading.html.elements import (
     HEADINGS,
     KERNEL_LABELS,
     LOOKED_AT,
     MARKED_CODE,
-    PERMALINK,
     goes_on,
     heading_text,
     holds_blocks,
