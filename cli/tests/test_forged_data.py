@@ -152,7 +152,7 @@ SAY_LITTLE: Final = {
     "accounts app", "accounts disconnect",
     "dead-letters discard", "dead-letters replay", "documents release", "documents remove", "drafts looked", "keys revoke",
     "notifications remove", "posts remove-rules", "targets reset",
-    "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "spend resume", "spend stop",
+    "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "schedules run", "spend resume", "spend stop",
 }  # fmt: skip
 """Of what is answered they show nothing, or nothing but ids."""
 MAY_GO_ON: Final = {"accounts check", "brands erase", "notifications test"}

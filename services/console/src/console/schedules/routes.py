@@ -1,7 +1,7 @@
 """Routes of the pages about schedules."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -43,6 +43,7 @@ async def _list(
         about=viewer.orchestrator.get_brand(brand),
     )
     found = parts["found"]
+    lines = [views.schedule_line(each) for each in found["items"]] if found else []
     quiet = (parts["about"] or {}).get("quiet_hours")
     zone = quiet["time_zone"] if quiet else viewer.person.zone
     return page(
@@ -52,7 +53,11 @@ async def _list(
         status=status,
         found=found,
         brand=brand,
-        lines=[views.schedule_line(each) for each in found["items"]] if found else [],
+        lines=lines,
+        # In the zone of its own sentence, which the reader's need not be.
+        coming={
+            each.name: replace(viewer.t, zone=each.zone).time(each.next[0]) for each in lines if each.next
+        },
         next=found["next"] if found else None,
         after=after,
         refusal=refusal,
@@ -100,11 +105,15 @@ async def _show(
         firings=viewer.orchestrator.list_schedule_firings(brand, name, after=after, limit=_SHOWN_FIRINGS)
     )
     firings = parts["firings"]
+    # In the zone of its sentence, which the reader's need not be.
+    t = replace(viewer.t, zone=schedule["time_zone"])
     return page(
         request,
         viewer,
         "schedules/schedule.html.j2",
         status=status,
+        t=t,
+        time=t.time,
         brand=brand,
         schedule=schedule,
         line=views.schedule_line(schedule),
