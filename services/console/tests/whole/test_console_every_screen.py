@@ -18,7 +18,7 @@ from tests.fixtures.console.screens import Links, Screens, page_routes
 pytestmark = pytest.mark.extended
 MOST_BYTES: Final = 60_000
 LOOKS: Final = [("light", 1280), ("dark", 360), ("dark", 1280), ("light", 360)]
-SIGNED_OUT: Final = frozenset({"/sign-in", "/start/{token}", "/invitations/{token}"})
+SIGNED_OUT: Final = frozenset({"/sign-in", "/start/{token}", "/invitations/{token}", "/p/{token}"})
 """Looked at by somebody who is not signed in."""
 BROKEN: Final = ("/nowhere", "/b/nobody", "/b/acme/drafts/nothing", "/b/acme/posts/nothing")
 """What a mistyped address shows."""
