@@ -53,6 +53,18 @@ def test_an_account_that_ends_within_two_weeks_is_told_of(
     assert account.state_at(NOW) is shown
 
 
+@pytest.mark.parametrize(("status", "state"), [(401, "needs_reconnecting"), (403, "unchecked")])
+async def test_a_refusal_is_shown_in_the_providers_words_without_the_secret_that_it_repeats(
+    api: httpx.AsyncClient, other: OtherSide, status: int, state: str
+) -> None:
+    said = {"error": "Only letters: abcdefghijklm is\nno token", "trace": "abcdefghijklm"}
+    other.answer(ME, JSONResponse(said, status))
+    await api.put("/v1/accounts/acme", json=body(other, "abcdefghijklm"))
+    told = (await api.post("/v1/accounts/acme/check")).json()
+    assert told["state"] == state
+    assert "(“Only letters: *** is no token”)" in told["detail"]
+
+
 def health_of(gateway: GatewayApp) -> AccountHealthChecker:
     return gateway._health
 

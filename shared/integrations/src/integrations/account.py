@@ -33,6 +33,8 @@ class Account:
     """Of the address that a person gives; empty: the account is at `api`, or at a default of the gateway's."""
     needed_settings: Mapping[str, str] = field(default_factory=dict)
     """Further settings that a person has to give → an example of each."""
+    further_settings: Mapping[str, str] = field(default_factory=dict)
+    """Settings that a form offers besides → an example of each."""
     api: str | None = None
     """The provider's own address; None: the account's settings hold one."""
     login: OAuthLogin | None = None

@@ -1,9 +1,6 @@
-"""Routes of the page about a brand's channels and targets, and of the settings of a target.
+"""Routes of the page about a brand's accounts, channels and targets, and of the settings of a target."""
 
-The page shows what publisher and social know of an account, with the command that connects, tests or removes it.
-"""
-
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -13,7 +10,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
-from console.accounts import views
+from console.accounts import account_routes, views
+from console.accounts.account_routes import done_of, may_ask
+from console.accounts.kinds import KINDS
 from console.pages import (
     Form,
     FormData,
@@ -29,7 +28,7 @@ from console.sign_in.confirming import confirm_password
 from integrations.sites import SITES
 
 NAVIGATION: Final = (NavigationEntry("accounts", "/b/{brand}/accounts", 70),)
-DONE: Final = ("target_set", "target_reset")
+DONE: Final = ("removed", "target_set", "target_reset")
 """What a page says was done, by the word in its address."""
 _SHOWN: Final = 10
 _PAGE: Final = 200
@@ -41,11 +40,15 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/b/{brand}/accounts")
 async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Response:
-    """The brand's channels and targets, each with how it went last, and how its account is connected."""
-    parts = await viewer.gather(
-        about=viewer.orchestrator.get_brand(brand),
-        targets=viewer.publisher.list_targets(brand),
-    )
+    """The brand's accounts, channels and targets, each with its state or with how it went last."""
+    calls: dict[str, Awaitable[Any]] = {
+        "about": viewer.orchestrator.get_brand(brand),
+        "targets": viewer.publisher.list_targets(brand),
+    }
+    may_list = may_ask(viewer, Scope.READ)
+    if may_list:
+        calls["accounts"] = viewer.gateway.list_accounts(brand=brand)
+    parts = {"accounts": None, **await viewer.gather(**calls)}
     about, targets = parts["about"], parts["targets"]
     channels: list[str] = about["channels"] if about else []
     posts = await viewer.gather(
@@ -58,7 +61,6 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
         }
     )
     away = next((each for each in posts.values() if not each), None)
-    done = request.query_params.get("done", "")
     failed, publications = await _failed_publications(viewer, brand)
     return page(
         request,
@@ -66,23 +68,26 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
         "accounts/list.html.j2",
         **parts,
         brand=brand,
-        done=done if done in DONE else "",
+        done=done_of(request, DONE),
         posts=away,
         publications=publications,
         tones=views.CHANNEL_TONES,
         channels=[
-            views.channel_line(
-                each, brand, posts[f"posted-{each}"]["items"], posts[f"failed-{each}"]["items"]
-            )
+            views.channel_line(each, posts[f"posted-{each}"]["items"], posts[f"failed-{each}"]["items"])
             for each in channels
         ]
         if away is None
         else [],
         target_lines=views.target_lines(
-            brand, about["targets"] if about else [], targets["items"] if targets else [], failed
+            about["targets"] if about else [], targets["items"] if targets else [], failed
         ),
         may_operate=viewer.may(Scope.OPERATE),
-        may_connect=viewer.may(Scope.ADMIN),
+        lines=[views.account_line(each, brand) for each in parts["accounts"]["items"]]
+        if parts["accounts"]
+        else [],
+        kinds=list(KINDS.values()),
+        may_list=may_list,
+        may_connect=may_ask(viewer, Scope.ADMIN),
     )
 
 
@@ -178,3 +183,7 @@ async def reset_target(request: Request, brand: str, target: str, viewer: Viewer
         return redirect(request, f"/b/{brand}/accounts?done=target_reset")
 
     return await once(request, viewer, form, act)
+
+
+# Last, since an account's name is any word after `/accounts/`.
+router.include_router(account_routes.router)

@@ -1,12 +1,11 @@
 """What the pages about accounts and targets show. Pure: no I/O."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from console.accounts.kinds import KINDS, AccountKind, kind_named
 from console.pages import Form
-from integrations.account import Account
-from integrations.account_kinds import ACCOUNT_KINDS
 from integrations.networks import NETWORKS
 from integrations.sites import SITES
 
@@ -18,43 +17,6 @@ NOT_CONNECTED: Final = frozenset({"needs_reconnecting", "not_connected", "channe
 """Reasons of failures that a new connection mends."""
 _LISTS: Final = ("categories", "tags")
 _GENERAL: Final = "README.md"
-
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """How an account of a kind is connected."""
-
-    kind: str
-    title: str
-    command: str
-    documentation: str
-    """Its page in `docs/connect`."""
-
-
-def connection_of(kind: str, brand: str) -> Connection | None:
-    """Writes the command that connects an account of a kind to a brand; None for a kind without accounts."""
-    account = ACCOUNT_KINDS.get(kind)
-    if account is None:
-        return None
-    known = NETWORKS.get(kind) or SITES.get(kind)
-    return Connection(
-        kind,
-        known.title if known else kind,
-        " ".join(_command(account, brand)),
-        known.documentation if known else _GENERAL,
-    )
-
-
-def _command(account: Account, brand: str) -> Iterable[str]:
-    yield from ("brandctl", "accounts", "connect", account.kind, "--brand", brand)
-    if account.address_example:
-        yield from ("--url", account.address_example)
-    if account.user:
-        yield from ("--user", account.user.upper())
-    for name, example in account.needed_settings.items():
-        yield from ("--set", f"{name}={example}")
-    if account.secret and account.login is None:
-        yield from ("<", account.secret)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +42,8 @@ class ChannelLine:
     """`works`, `failed`, `not_connected`, `unknown` (nothing was sent yet), or `built_in` (it needs no account)."""
     posted_at: str | None
     failure: LastFailure | None
-    connection: Connection | None
+    kind: AccountKind | None
+    """Of the account that it takes; None: it takes none."""
 
 
 CHANNEL_TONES: Final = {"works": "good", "built_in": "good", "failed": "bad", "not_connected": "bad"}
@@ -88,7 +51,6 @@ CHANNEL_TONES: Final = {"works": "good", "built_in": "good", "failed": "bad", "n
 
 def channel_line(
     channel: str,
-    brand: str,
     posted: Sequence[Mapping[str, Any]],
     failed: Sequence[Mapping[str, Any]],
 ) -> ChannelLine:
@@ -117,7 +79,7 @@ def channel_line(
             newest["title"],
             newest["post_id"],
         ),
-        connection_of(channel, brand),
+        KINDS.get(channel),
     )
 
 
@@ -134,11 +96,11 @@ class TargetLine:
     account: str
     documentation: str
     failure: LastFailure | None
-    connection: Connection | None
+    kind: AccountKind | None
+    """Of the account that it takes; None: it takes none."""
 
 
 def target_lines(
-    brand: str,
     used: Sequence[str],
     configured: Sequence[Mapping[str, Any]],
     failed: Sequence[Mapping[str, Any]],
@@ -146,14 +108,13 @@ def target_lines(
     """The brand's targets, then those that only have settings; `failed` are publications that were not taken."""
     settings = {each["target"]: each["settings"] for each in configured}
     return tuple(
-        _target_line(name, brand, name in used, settings.get(name), failed)
+        _target_line(name, name in used, settings.get(name), failed)
         for name in dict.fromkeys([*used, *settings])
     )
 
 
 def _target_line(
     name: str,
-    brand: str,
     is_used: bool,
     settings: Mapping[str, Any] | None,
     failed: Sequence[Mapping[str, Any]],
@@ -171,8 +132,74 @@ def _target_line(
         account=given.get("account") or "",
         documentation=site.documentation if site else "" if name == BUILT_IN else _GENERAL,
         failure=LastFailure(newest["changed_at"], newest["detail"] or newest["reason"]) if newest else None,
-        connection=connection_of(kind, brand) if kind in SITES else None,
+        kind=KINDS.get(kind) if kind in SITES else None,
     )
+
+
+TONES: Final = {"ok": "good", "expiring": "warn", "needs_reconnecting": "bad", "unchecked": "warn"}
+
+
+@dataclass(frozen=True, slots=True)
+class AccountLine:
+    """An account that a brand may use."""
+
+    name: str
+    kind: AccountKind
+    label: str
+    state: str
+    tone: str
+    detail: str
+    """Why, in the words of the network."""
+    step: str
+    """What to do, in plain words; empty: the texts of the console say it."""
+    expires_at: str | None
+    checked_at: str | None
+    connected_at: str
+    others: tuple[str, ...]
+    """Other brands that may use it; `*`: all."""
+    failure: LastFailure | None
+
+
+def account_line(
+    account: Mapping[str, Any], brand: str, posts: Sequence[Mapping[str, Any]] = ()
+) -> AccountLine:
+    """Says how an account is; `posts` are the brand's failed ones, the newest first."""
+    name, kind = account["name"], kind_named(account["kind"])
+    network = NETWORKS.get(kind.name)
+    errors = network.errors if network else {}
+    failed = next((each for each in posts if name in {each["account"], each["channel"]}), None)
+    return AccountLine(
+        name=name,
+        kind=kind,
+        label=account["label"] or "",
+        state=account["state"],
+        tone=TONES.get(account["state"], "quiet"),
+        detail=account["detail"] or "",
+        step=errors.get("needs_reconnecting", "") if account["state"] == "needs_reconnecting" else "",
+        expires_at=account["expires_at"],
+        checked_at=account["checked_at"],
+        connected_at=account["connected_at"],
+        others=tuple(each for each in account["brands"] if each != brand),
+        failure=None
+        if failed is None
+        else LastFailure(
+            failed["since"],
+            failed["detail"],
+            errors.get(failed["reason"], ""),
+            failed["title"],
+            failed["post_id"],
+        ),
+    )
+
+
+def use_of(account: Mapping[str, Any], channels: Sequence[str], targets: Sequence[str]) -> str:
+    """Returns whether the brand sends posts or articles there: `used`, `no_channel` or `no_target`; empty: it takes neither."""
+    name, kind = account["name"], account["kind"]
+    if {name, kind} & {*channels, *targets}:
+        return "used"
+    if kind in NETWORKS:
+        return "no_channel"
+    return "no_target" if kind in SITES else ""
 
 
 def target_settings(form: Form) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from typing import Final
 
 import structlog
 
-from chassis import Connections, DatabaseUnavailableError
+from chassis import Connections, DatabaseUnavailableError, redaction
 from gateway.accounts import fences, store
 from gateway.accounts.kind import AccessRefused, NoAnswer, NotSent
 from gateway.accounts.registry import CHECK_AGAIN, AccountRegistry, UnsealedAccount
@@ -67,7 +67,7 @@ class AccountHealthChecker:
             unsealed = await self._renewal.fresh(unsealed)
             checked = await unsealed.kind.check(self._sender.asking(unsealed.kind.seconds), unsealed.context)
         except AccessRefused as error:
-            await self._registry.mark_refused(unsealed.account, str(error))
+            await self._registry.mark_refused(unsealed.account, _masked(str(error), unsealed))
         except (NotSent, NoAnswer) as error:
             await self._note_trouble(unsealed, str(error))
         except CallProblemError as error:
@@ -81,6 +81,13 @@ class AccountHealthChecker:
                 await store.mark_healthy(connection, unsealed.account, checked, CHECK_AGAIN)
 
     async def _note_trouble(self, unsealed: UnsealedAccount, why: str) -> None:
-        detail = f"it could not be looked at: {why}"
+        detail = _masked(f"it could not be looked at: {why}", unsealed)
         async with self._connections.connection() as connection:
             await store.mark_unchecked(connection, unsealed.account, detail, _AGAIN_IF_AWAY)
+
+
+def _masked(text: str, unsealed: UnsealedAccount) -> str:
+    """Hides the account's secrets, which a provider may have echoed."""
+    for secret in filter(None, unsealed.credentials.secrets()):
+        text = text.replace(secret, redaction.HIDDEN)
+    return redaction.text(text)

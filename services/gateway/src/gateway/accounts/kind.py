@@ -437,6 +437,19 @@ class AccountKind:
         raise NotImplementedError
 
 
+_SENTENCES: Final = (
+    ("error_description",),
+    ("error", "message"),
+    ("detail",),
+    ("message",),
+    ("description",),
+    ("error",),
+    ("title",),
+)
+"""Where providers say in JSON why they refuse, the plainest first."""
+_LONGEST_SENTENCE: Final = 200
+
+
 def check_response(kind: AccountKind, answer: RemoteResponse) -> RemoteResponse:
     """Returns the response if its status is 2xx.
 
@@ -447,10 +460,22 @@ def check_response(kind: AccountKind, answer: RemoteResponse) -> RemoteResponse:
     if (why := kind.refusal_reason(answer)) is not None:
         raise AccessRefused(why)
     if answer.status == HTTPStatus.UNAUTHORIZED:
-        raise AccessRefused("the access was refused or has expired: connect again")
+        raise AccessRefused(f"the access was refused or has expired{words_of(answer)}: connect again")
     if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-        raise NoAnswer(f"it answered {answer.status}")
+        raise NoAnswer(f"it answered {answer.status}{words_of(answer)}")
     return answer
+
+
+def words_of(answer: RemoteResponse) -> str:
+    """Returns the provider's own sentence about a failure, in brackets; empty if its answer has none.
+
+    Whoever stores it masks the account's secrets first: some providers echo them.
+    """
+    for names in _SENTENCES:
+        told = answer.member(*names)
+        if isinstance(told, str) and told.strip():
+            return f" (“{' '.join(told.split())[:_LONGEST_SENTENCE]}”)"
+    return ""
 
 
 def headers_of(request: RemoteRequest) -> dict[str, str]:

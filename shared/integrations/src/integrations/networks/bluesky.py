@@ -5,7 +5,9 @@ from typing import Final
 from integrations.account import Account
 from integrations.networks.network import Network, TextLimit
 
-BLUESKY_ACCOUNT: Final = Account(kind="bluesky", secret="password", user="identifier")
+BLUESKY_ACCOUNT: Final = Account(
+    kind="bluesky", secret="password", user="identifier", further_settings={"url": "https://bsky.social"}
+)
 BLUESKY: Final = Network(
     name="bluesky",
     title="Bluesky",

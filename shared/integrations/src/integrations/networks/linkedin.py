@@ -8,6 +8,7 @@ from integrations.networks.network import Network, TextLimit
 LINKEDIN_ACCOUNT: Final = Account(
     kind="linkedin",
     secret="access",
+    further_settings={"organization": "2414183"},
     api="https://api.linkedin.com",
     login=OAuthLogin(
         authorize_url="https://www.linkedin.com/oauth/v2/authorization",

@@ -10,4 +10,5 @@ SMTP_ACCOUNT: Final = Account(
     needs_secret=False,
     user="user",
     needed_settings={"host": "mail.acme.example", "sender": "Acme <news@acme.example>"},
+    further_settings={"port": "587", "security": "starttls"},
 )
