@@ -404,7 +404,7 @@ class AccountKind:
             return AccountCheck(None)
         answer = await transport(self.outgoing(context, self.check_request, None))
         if (why := self.check_refusal(answer)) is not None:
-            raise AccessRefused(why)
+            raise AccessRefused(f"{why}{words_of(answer)}")
         return self.describe(check_response(self, answer), context)
 
     def check_refusal(self, answer: RemoteResponse) -> str | None:
@@ -458,7 +458,7 @@ def check_response(kind: AccountKind, answer: RemoteResponse) -> RemoteResponse:
         NoAnswer: any other status; it may be temporary.
     """
     if (why := kind.refusal_reason(answer)) is not None:
-        raise AccessRefused(why)
+        raise AccessRefused(f"{why}{words_of(answer)}")
     if answer.status == HTTPStatus.UNAUTHORIZED:
         raise AccessRefused(f"the access was refused or has expired{words_of(answer)}: connect again")
     if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
