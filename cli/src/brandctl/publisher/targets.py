@@ -34,6 +34,7 @@ Target = Annotated[
     str,
     typer.Argument(metavar="TARGET", help="The brand's name of the target: files, an account, or its kind."),
 ]
+PublicationState = Literal["writing", "published", "unpublished", "failed"]
 Profile = Literal["hugo", "astro", "jekyll", "eleventy"]
 TargetSetting = Literal[
     "kind", "account", "categories", "tags", "author", "cover", "address", "folder", "profile", "git"
@@ -152,14 +153,27 @@ def reset(publisher: Publisher, brand: Brand, target: Target) -> Result:
 
 
 @app.command()
-def articles(publisher: Publisher, brand: Brand, after: AfterNumber = None, limit: Limit = 50) -> Result:
+def articles(
+    publisher: Publisher,
+    brand: Brand,
+    state: PublicationState | None = None,
+    newest: bool = False,
+    after: AfterNumber = None,
+    limit: Limit = 50,
+) -> Result:
     """Lists a brand's publications at targets other than the built-in site, with failures, oldest first.
 
     For example:
 
-        brandctl targets articles acme --json | jq '.items[] | select(.state == "failed")'
+        brandctl targets articles acme --state failed --newest
+
+    Options:
+        state: Only those in this state.
+        newest: The newest first.
     """
-    return _ARTICLES.of(publisher.list_publications(brand, after=after, limit=limit))
+    return _ARTICLES.of(
+        publisher.list_publications(brand, state=state, newest=newest or None, after=after, limit=limit)
+    )
 
 
 def _shown(found: "answers.TargetView") -> Result:

@@ -1,6 +1,6 @@
 """Routes of the page about a brand's accounts, channels and targets, and of the settings of a target."""
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -31,8 +31,8 @@ NAVIGATION: Final = (NavigationEntry("accounts", "/b/{brand}/accounts", 70),)
 DONE: Final = ("removed", "target_set", "target_reset")
 """What a page says was done, by the word in its address."""
 _SHOWN: Final = 10
-_PAGE: Final = 200
-_MOST_PAGES: Final = 5
+_FAILED: Final = 200
+"""Newest failed publications that are read, for the last one of each target."""
 _LONGEST_NAME: Final = 40
 
 router = APIRouter(include_in_schema=False)
@@ -44,12 +44,13 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
     calls: dict[str, Awaitable[Any]] = {
         "about": viewer.orchestrator.get_brand(brand),
         "targets": viewer.publisher.list_targets(brand),
+        "failed": viewer.publisher.list_publications(brand, state="failed", newest=True, limit=_FAILED),
     }
     may_list = may_ask(viewer, Scope.READ)
     if may_list:
         calls["accounts"] = viewer.gateway.list_accounts(brand=brand)
     parts = {"accounts": None, **await viewer.gather(**calls)}
-    about, targets = parts["about"], parts["targets"]
+    about, targets, failed = parts["about"], parts["targets"], parts["failed"]
     channels: list[str] = about["channels"] if about else []
     posts = await viewer.gather(
         **{
@@ -61,7 +62,6 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
         }
     )
     away = next((each for each in posts.values() if not each), None)
-    failed, publications = await _failed_publications(viewer, brand)
     return page(
         request,
         viewer,
@@ -70,7 +70,6 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
         brand=brand,
         done=done_of(request, DONE),
         posts=away,
-        publications=publications,
         tones=views.CHANNEL_TONES,
         channels=[
             views.channel_line(each, posts[f"posted-{each}"]["items"], posts[f"failed-{each}"]["items"])
@@ -79,7 +78,9 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
         if away is None
         else [],
         target_lines=views.target_lines(
-            about["targets"] if about else [], targets["items"] if targets else [], failed
+            about["targets"] if about else [],
+            targets["items"] if targets else [],
+            failed["items"] if failed else [],
         ),
         may_operate=viewer.may(Scope.OPERATE),
         lines=[views.account_line(each, brand) for each in parts["accounts"]["items"]]
@@ -89,26 +90,6 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
         may_list=may_list,
         may_connect=may_ask(viewer, Scope.ADMIN),
     )
-
-
-async def _failed_publications(viewer: PageViewer, brand: str) -> tuple[list[Mapping[str, Any]], Any]:
-    """Returns what targets did not take, of the first thousand publications, and the last answer or who is away."""
-    failed: list[Mapping[str, Any]] = []
-    after: int | None = None
-    found: Any = None
-    for _ in range(_MOST_PAGES):
-        found = (
-            await viewer.gather(
-                found=viewer.publisher.list_publications(brand, after=after or 0, limit=_PAGE)
-            )
-        )["found"]
-        if not found:
-            break
-        failed += [each for each in found["items"] if each["state"] == "failed"]
-        after = found["next"]
-        if after is None:
-            break
-    return failed, found
 
 
 @router.get("/b/{brand}/accounts/targets/{target}")

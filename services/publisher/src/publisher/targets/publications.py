@@ -202,13 +202,27 @@ async def find(connection: Connection, content_id: UUID, target: str, brand_slug
     return None if row is None else _publication(row)
 
 
-async def of_brand(connection: Connection, brand_slug: str, *, after: int, limit: int) -> list[Publication]:
-    """Publications in the order of creation."""
+async def of_brand(
+    connection: Connection, brand_slug: str, *, state: str | None, newest: bool, after: int, limit: int
+) -> list[Publication]:
+    """Publications in the order of creation, or the newest first.
+
+    Args:
+        connection: of the database.
+        brand_slug: the brand.
+        state: only those in this state; None: all.
+        newest: the newest first.
+        after: number of the last one of the previous page; 0: there was none.
+        limit: publications at most.
+    """
+    order, further = ("desc", "($3 = 0 or number < $3)") if newest else ("asc", "number > $3")
     rows = await connection.fetch(
         f"""
-        select {_COLUMNS} from publications where brand_slug = $1 and number > $2 order by number limit $3
+        select {_COLUMNS} from publications
+        where brand_slug = $1 and ($2::text is null or state = $2) and {further} order by number {order} limit $4
         """,  # noqa: S608  (as above)
         brand_slug,
+        state,
         after,
         limit,
     )

@@ -33,6 +33,9 @@ class TargetList(View):
     items: tuple[TargetView, ...]
 
 
+PublicationState = Literal["writing", "published", "unpublished", "failed"]
+
+
 class PublicationView(View):
     """An article at a target other than the built-in site."""
 
@@ -41,7 +44,7 @@ class PublicationView(View):
     kind: str
     account: str
     """The gateway's account; empty for `files`."""
-    state: Literal["writing", "published", "unpublished", "failed"]
+    state: PublicationState
     """`failed`: the last attempt failed; an earlier version stays at the target."""
     reason: str
     detail: str
@@ -124,13 +127,17 @@ def target_routes(database: Database) -> APIRouter:
     async def list_publications(
         caller: MayRead,
         slug: Brand,
+        state: Annotated[PublicationState | None, Query(description="Only those in this state.")] = None,
+        newest: Annotated[bool, Query(description="The newest first.")] = False,
         after: Annotated[int, Query(ge=0, lt=2**63, description="`next` of the previous page.")] = 0,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> PublicationList:
-        """Lists the brand's articles at targets other than the built-in site, in the order of creation."""
+        """Lists the brand's articles at targets other than the built-in site, in the order of creation or the reverse."""
         _check_visible(caller, slug)
         async with database.connection() as connection:
-            found = await publications.of_brand(connection, slug, after=after, limit=limit + 1)
+            found = await publications.of_brand(
+                connection, slug, state=state, newest=newest, after=after, limit=limit + 1
+            )
         return PublicationList(
             items=tuple(map(PublicationView.from_row, found[:limit])),
             next=found[limit - 1].number if len(found) > limit else None,
