@@ -1,0 +1,1 @@
+"""Search over pages, brands, keywords, drafts and articles."""
