@@ -20,6 +20,7 @@ from console.keywords.views import (
 )
 from console.list_filters import ListFilter, safe_link
 from console.posts.views import actions_for, link_card, post_line, post_wait
+from console.texts import TextCatalogue, Texts
 
 NOW = datetime(2027, 3, 1, 9, tzinfo=UTC)
 CYCLE = "0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f"
@@ -251,3 +252,27 @@ def test_today_is_the_day_of_the_readers_zone() -> None:
         "/b/acme/posts/p",
         "/b/acme/drafts/c",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("fetch_research", "The writer received what research found"),
+        ("model:outline again", "The model planned the sections again, with the new sources"),
+        ("model:section 3", "The model wrote section 3"),
+        ("model:section 3.mend.2", "The model mended sentences of section 3 that no source carried"),
+        ("model:section 3.judge.5f2a", "The judge read section 3 beside its sources"),
+        ("model:edit.judge.5f2a", "The judge read the smoothed sentences beside their sources"),
+        ("model:front.repair", "An answer of the model was no good, so it was asked again"),
+        ("a_new_step", "A further step of the writing was done"),
+    ],
+)
+def test_a_step_of_the_writing_is_a_sentence(name: str, sentence: str) -> None:
+    workflow = {"steps": [{"name": name, "finished_at": "2027-03-01T08:00:00Z"}], "state": "running"}
+    events = events_of(keyword(), workflow=workflow, content=None, decisions=(), letters=())
+    told = [
+        Texts(TextCatalogue(), "en")(f"keywords.event.{each.key}", **each.fields)
+        for each in events
+        if each.key.startswith("step.")
+    ]
+    assert told == [sentence]

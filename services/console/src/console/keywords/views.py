@@ -40,6 +40,23 @@ _REACHED: Final = {
     "promoting": 4,
     "completed": 5,
 }
+_NAMED_STEPS: Final = frozenset(
+    {
+        "fetch_research",
+        "write_article",
+        "ask_research",
+        "fetch_answers",
+        "earlier_titles",
+        "brief",
+        "outline",
+        "outline_again",
+        "edit",
+        "judge_edit",
+        "front",
+    }
+)
+"""Steps of the writing that have a sentence of their own, below `keywords.event.step`."""
+_SECTION: Final = re.compile(r"section ([0-9]{1,4})(\.mend|\.judge)?")
 _ID: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
 _CODE: Final = re.compile(r"([a-z]+(?:_[a-z]+)+)\s*[:(]\s*")
 _POST_WAITS: Final = re.compile(r"needs_review: post [0-9a-f-]{36} waits for a person")
@@ -229,13 +246,26 @@ def _course(item: Mapping[str, Any]) -> Iterator[KeywordEvent]:
 def _writing(workflow: Mapping[str, Any]) -> Iterator[KeywordEvent]:
     for step in workflow.get("steps", ()):
         if step["finished_at"]:
-            yield KeywordEvent(step["finished_at"], "step", {"name": step["name"].replace("_", " ")})
+            yield KeywordEvent(step["finished_at"], *_step(step["name"]))
     if workflow.get("retried_at"):
         yield KeywordEvent(workflow["retried_at"], "retried", {"by": workflow["retried_by"]})
     if workflow.get("cancelled_at"):
         yield KeywordEvent(workflow["cancelled_at"], "cancelled", {"by": workflow["cancelled_by"]})
     if workflow.get("problem") and workflow["state"] in _STOPPED:
         yield KeywordEvent(workflow["last_sign_at"], "problem", detail=workflow["problem"], tone="bad")
+
+
+def _step(name: str) -> tuple[str, dict[str, Any]]:
+    """Returns the text of a step of the writing, and its fields: `model:section 2.mend` is `step.mend`."""
+    rest = name.removeprefix("model:")
+    section = _SECTION.match(rest)
+    if rest.endswith(".repair"):
+        return "step.repair", {}
+    if section is not None:
+        kind = {"": "section", ".mend": "mend", ".judge": "judge"}.get(section[2] or "", "other")
+        return (f"step.{kind}", {"part": int(section[1])}) if kind != "other" else ("step.other", {})
+    key = "judge_edit" if rest.startswith("edit.judge") else rest.replace(" ", "_")
+    return (f"step.{key}", {}) if key in _NAMED_STEPS else ("step.other", {})
 
 
 def _article(content: Mapping[str, Any]) -> Iterator[KeywordEvent]:
