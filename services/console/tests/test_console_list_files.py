@@ -83,4 +83,3 @@ async def test_a_list_is_a_file_with_the_filter_of_its_page(console: Any, person
         assert (await person.get(f"/b/acme/{name}.json")).json() == {"items": [], "end": "whole"}
     assert (await person.get("/b/acme/posts.csv")).status_code == 503
     assert (await person.get("/b/acme/keywords.exe")).status_code == 422
-    assert (await person.get("/b/other/keywords.csv")).status_code == 404

@@ -3,6 +3,7 @@
 from typing import Any
 
 import httpx
+import pytest
 from playwright.async_api import Page, expect
 
 HOSTILE = "<img src=x onerror='window.hit = 1'>"
@@ -40,11 +41,16 @@ async def test_a_person_of_one_brand_finds_nothing_of_another(console: Any) -> N
         assert (await eve.get("/search", params={"q": "burr", "brand": "grind"})).status_code == 404
 
 
+@pytest.fixture
+async def grind(console: Any) -> None:
+    """A brand that is there before anybody signs in: the names of brands are read again only after a while."""
+    await console.orchestrator.set_brand("grind", name=f"Daily Grind {HOSTILE}")
+
+
 async def test_ctrl_k_and_the_keyboard_alone_lead_to_a_brand(
-    console: Any, signed_in: Page, page_checks: Any
+    console: Any, grind: None, signed_in: Page, page_checks: Any
 ) -> None:
     page = signed_in
-    await console.orchestrator.set_brand("grind", name=f"Daily Grind {HOSTILE}")
     await page.goto(f"{console.url}/me")
     zone = page.locator("[name=zone]")
     await zone.focus()
@@ -79,10 +85,7 @@ async def test_ctrl_k_and_the_keyboard_alone_lead_to_a_brand(
     await page.wait_for_url("**/b/grind/keywords")
 
 
-async def test_without_scripts_the_link_leads_to_the_page(
-    console: Any, person: httpx.AsyncClient, new_browser_context: Any, page_checks: Any
-) -> None:
-    await console.orchestrator.set_brand("grind", name="Daily Grind")
+async def test_without_scripts_the_link_leads_to_the_page(grind: None, person: httpx.AsyncClient) -> None:
     shown = (await person.get("/b/grind")).text
     assert 'href="/search?brand=grind"' in shown
     assert "Daily Grind" in (await person.get("/search", params={"q": "grind"})).text

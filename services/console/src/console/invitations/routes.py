@@ -3,6 +3,7 @@
 from http import HTTPStatus
 from typing import Final
 from uuid import uuid4
+from zoneinfo import available_timezones
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -62,6 +63,7 @@ async def accept_invitation(request: Request, token: str, form: FormData) -> Res
                     role=taken.role,
                     brands=taken.brands,
                     language=texts.language,
+                    zone=zone if (zone := form.text("zone")) in available_timezones() else "UTC",
                     key_id=taken.key_id,
                     sealed_key=sealed_key,
                     lock=lock,

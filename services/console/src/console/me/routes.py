@@ -50,7 +50,9 @@ async def show_me(request: Request, viewer: Viewer) -> Response:
 @router.post("/me")
 async def change_profile(request: Request, viewer: Viewer, form: FormData) -> Response:
     language, zone = form.text("language"), form.text("zone")
-    if language not in LANGUAGES or zone not in available_timezones():
+    if zone not in available_timezones():
+        return await _page(request, viewer, viewer.t("me.zone_unknown"))
+    if language not in LANGUAGES:
         raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("layout.error.address"))
     person = viewer.person
     async with parts_of(request).connections.connection() as connection:

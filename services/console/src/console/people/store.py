@@ -92,6 +92,7 @@ async def insert_person(
     role: Role,
     brands: frozenset[str] | None,
     language: str,
+    zone: str,
     key_id: str,
     sealed_key: bytes,
     lock: PasswordLock,
@@ -100,13 +101,14 @@ async def insert_person(
     try:
         async with connection.transaction():
             row = await connection.fetchrow(
-                "insert into people (id, name, role, brands, language, key_id, sealed_key, password_salt, password_cost, password_sealed)"
-                f" values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) returning {COLUMNS}",
+                "insert into people (id, name, role, brands, language, zone, key_id, sealed_key, password_salt, password_cost, password_sealed)"
+                f" values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) returning {COLUMNS}",
                 person,
                 name,
                 role.value,
                 None if brands is None else sorted(brands),
                 language,
+                zone,
                 key_id,
                 sealed_key,
                 lock.salt,
