@@ -78,7 +78,14 @@ async def console(
     make_database: Callable[[str], Awaitable[str]], service_urls: dict[str, str]
 ) -> AsyncIterator[RunningConsole]:
     database_url = await make_database("console")
-    settings = {"database_url": database_url, "service_key": KEY, "http_port": 0, **service_urls}
+    settings = {
+        "database_url": database_url,
+        "service_key": KEY,
+        "http_port": 0,
+        # A busy machine makes no service away.
+        "service_seconds": 60,
+        **service_urls,
+    }
     async with running(ConsoleApp(Settings.model_validate(settings))) as app:
         url = f"http://127.0.0.1:{app.port}"
         async with (

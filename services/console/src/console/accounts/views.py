@@ -160,6 +160,10 @@ class AccountLine:
     failure: LastFailure | None
 
 
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def account_line(
     account: Mapping[str, Any], brand: str, posts: Sequence[Mapping[str, Any]] = ()
 ) -> AccountLine:
@@ -174,8 +178,10 @@ def account_line(
         label=account["label"] or "",
         state=account["state"],
         tone=TONES.get(account["state"], "quiet"),
-        detail=account["detail"] or "",
-        step=errors.get("needs_reconnecting", "") if account["state"] == "needs_reconnecting" else "",
+        detail=_sentence(account["detail"] or ""),
+        step=_sentence(errors.get("needs_reconnecting", ""))
+        if account["state"] == "needs_reconnecting"
+        else "",
         expires_at=account["expires_at"],
         checked_at=account["checked_at"],
         connected_at=account["connected_at"],
