@@ -203,7 +203,7 @@ async def test_a_login_that_this_browser_did_not_begin_is_refused(
     acme: None, person: httpx.AsyncClient
 ) -> None:
     lost = await person.get("/accounts/logged-in", params={"code": "c", "state": "s"})
-    assert lost.status_code == 400
+    assert lost.status_code == 422
     assert "begun in another browser" in lost.text
 
 

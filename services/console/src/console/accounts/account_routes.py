@@ -274,7 +274,7 @@ async def show_logged_in(request: Request, viewer: Viewer) -> Response:
     pending = PendingLogin.read(request)
     kind = None if pending is None else KINDS.get(pending.kind)
     if pending is None or kind is None or not viewer.may_see(pending.brand):
-        raise HTTPException(HTTPStatus.BAD_REQUEST, viewer.t("accounts.login.lost"))
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("accounts.login.lost"))
     state = request.query_params.get("state", "")
     found = login_result(str(request.url), state)
     return page(
