@@ -74,7 +74,14 @@ async def test_every_change_is_for_people_who_are_signed_in(console: Any) -> Non
 
 FOR_GUESTS: Final = "/p/{token}"
 WAYS_IN: Final = frozenset(
-    {"/sign-in", "/sign-in/again", "/sign-out", "/start/{token}", "/invitations/{token}"}
+    {
+        "/sign-in",
+        "/sign-in/again",
+        "/sign-in/passkey/begin",
+        "/sign-out",
+        "/start/{token}",
+        "/invitations/{token}",
+    }
 )
 
 

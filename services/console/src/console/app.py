@@ -26,6 +26,7 @@ from console.pages.guard import PageGuard, is_of_api
 from console.pages.layout import templates
 from console.pages.navigation import NavigationEntry
 from console.pages.parts import ConsoleParts
+from console.passkeys import store as passkeys
 from console.people import store as people
 from console.people.api import INVITATIONS, people_routes
 from console.sealing import PasswordKeys
@@ -116,6 +117,7 @@ class ConsoleApp(App):
         async with self.connections.connection() as connection:
             await sessions.forget_ended(connection, idle=settings.session_idle, age=settings.session_age)
             await slowing.forget_old(connection)
+            await passkeys.forget_old_challenges(connection)
             await people.empty_expired_invitations(connection)
             await guest_links.forget_ended(connection)
             await connection.execute("delete from done_once where begun_at < now() - interval '1 day'")

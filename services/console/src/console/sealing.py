@@ -17,6 +17,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 KEY_BYTES: Final = 32
+PRF_INPUT: Final = "Y29uc29sZTogYSBwZXJzb24ncyBvd24ga2V5"
+"""What every passkey calculates from (base64url); the result differs by passkey."""
 _NONCE_BYTES: Final = 12
 _SALT_BYTES: Final = 16
 _MOST_DERIVATIONS: Final = 2

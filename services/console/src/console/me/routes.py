@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from console.pages import FormData, PageViewer, Viewer, once, page, redirect
-from console.pages.parts import parts_of
+from console.pages.parts import parts_of, relying_party_of
+from console.passkeys.store import list_passkeys
 from console.people import store as people
 from console.people.domain import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from console.sessions import store as sessions
@@ -26,6 +27,7 @@ async def _page(request: Request, viewer: PageViewer, error: str | None = None) 
         found = await sessions.list_sessions(
             connection, viewer.person.id, idle=parts.settings.session_idle, age=parts.settings.session_age
         )
+        passkeys = await list_passkeys(connection, viewer.person.id)
         codes_left = await people.count_recovery_codes(connection, viewer.person.id)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     return page(
@@ -35,6 +37,8 @@ async def _page(request: Request, viewer: PageViewer, error: str | None = None) 
         status,
         sessions=found,
         codes_left=codes_left,
+        passkeys=passkeys,
+        has_passkeys=relying_party_of(request) is not None,
         zones=sorted(available_timezones()),
         languages=LANGUAGES,
         shortest=SHORTEST_PASSWORD,

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from chassis import Connections
 from console.pages.assets import Assets
 from console.pages.navigation import NavigationEntry
+from console.relying_party import RelyingParty
 from console.sealing import PasswordKeys
 from console.service_clients import ServiceConnections
 from console.settings import Settings
@@ -42,3 +43,8 @@ class ConsoleParts:
 def parts_of(request: Request) -> ConsoleParts:
     parts: ConsoleParts = request.app.state.console
     return parts
+
+
+def relying_party_of(request: Request) -> RelyingParty | None:
+    """The site that passkeys belong to, at the address that the browser has open."""
+    return RelyingParty.of(parts_of(request).urls, request.headers.get("host", ""))

@@ -11,6 +11,8 @@ from starlette.responses import Response
 
 from console.pages.forms import MAX_FIELDS, Form, read_form
 from console.pages.layout import page
+from console.pages.parts import relying_party_of
+from console.sealing import PRF_INPUT
 from console.urls import HOME, safe_next
 
 SIGNED_OUT_HEADER: Final = "Console-Signed-Out"
@@ -58,6 +60,7 @@ def show_sign_in_form(
         name=name,
         error=error,
         unsent=unsent,
+        prf_input=PRF_INPUT if relying_party_of(request) else None,
     )
 
 

@@ -123,10 +123,11 @@ async def insert_person(
 async def reset_person(
     connection: Connection, person: UUID, *, key_id: str, sealed_key: bytes, lock: PasswordLock
 ) -> Person | None:
-    """Gives a person another key and password; ends all sessions and recovery codes. None: there is no such person."""
+    """Gives a person another key and password; ends all sessions, recovery codes and passkeys. None: there is no such person."""
     await connection.execute("delete from sessions where person = $1", person)
     await connection.execute("delete from recovery_codes where person = $1", person)
-    # Sealed by the former own key.
+    # Sealed by, or sealing, the former own key.
+    await connection.execute("delete from passkeys where person = $1", person)
     await connection.execute("delete from done_once where person = $1", person)
     row = await connection.fetchrow(
         "update people set key_id = $2, sealed_key = $3, password_salt = $4, password_cost = $5, password_sealed = $6"

@@ -7,7 +7,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
-from console.pages import FormData, page, redirect
+from console.pages import FormData, redirect
 from console.pages.layout import texts_of
 from console.pages.parts import parts_of
 from console.pages.signed_out import UnsentForm, show_sign_in_form
@@ -18,6 +18,7 @@ from console.sessions import cookies
 from console.sessions import store as sessions
 from console.sign_in import slowing
 from console.sign_in.beginning import begin_session, network, signed_in
+from console.sign_in.going_on import go_on
 from console.sign_in.passwords import PasswordRefusedError, open_own_key, open_with_password
 from console.texts import Texts
 from console.urls import HOME, safe_next
@@ -53,10 +54,7 @@ async def sign_in(request: Request, form: FormData) -> Response:
             await slowing.note_failure(work.connection, name, network(request))
             return again(texts("sign_in.wrong"), HTTPStatus.UNAUTHORIZED)
         token = await begin_session(work.connection, request, person, own_key)
-    if unsent is None:
-        return signed_in(redirect(request, next_page), request, token)
-    shown = page(request, None, "sign_in/send_again.html.j2", unsent=unsent, name=person.name)
-    return signed_in(shown, request, token)
+    return signed_in(go_on(request, form, person), request, token)
 
 
 @router.get("/session")

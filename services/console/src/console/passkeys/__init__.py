@@ -1,0 +1,1 @@
+"""Passkeys: signing in without a password."""

@@ -1,0 +1,134 @@
+"""What browsers and passkeys answer, checked without I/O.
+
+A passkey signs a challenge, which says who it is. It also calculates 32 secret bytes from PRF_INPUT (the WebAuthn extension `prf`), the
+same each time, which seal the person's own key as a password does. A passkey without the extension could open nothing.
+"""
+
+import secrets
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from webauthn import (
+    base64url_to_bytes,
+    generate_registration_options,
+    options_to_json,
+    verify_authentication_response,
+    verify_registration_response,
+)
+from webauthn.helpers import bytes_to_base64url
+from webauthn.helpers.exceptions import WebAuthnException
+from webauthn.helpers.structs import (
+    AuthenticatorSelectionCriteria,
+    PublicKeyCredentialDescriptor,
+    ResidentKeyRequirement,
+    UserVerificationRequirement,
+)
+
+from console.people.domain import Person
+from console.relying_party import RelyingParty
+from console.sealing import KEY_BYTES, seal, token_key, unseal
+
+_CHALLENGE_BYTES: Final = 32
+
+
+class PasskeyRefusedError(Exception):
+    """What the browser sent is no proof; `text` is the key of the sentence for the person."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+def new_challenge() -> bytes:
+    return secrets.token_bytes(_CHALLENGE_BYTES)
+
+
+def written(value: bytes) -> str:
+    """Writes bytes as browsers do, in base64url."""
+    return bytes_to_base64url(value)
+
+
+def read_bytes(text: str) -> bytes:
+    """Reads base64url; empty for what is none."""
+    try:
+        return base64url_to_bytes(text)
+    except ValueError:
+        return b""
+
+
+def registration_options(
+    party: RelyingParty, site_name: str, person: Person, challenge: bytes, known: Collection[bytes]
+) -> str:
+    """Returns the JSON with which a browser makes a passkey; `known` are ids of those that the person has."""
+    return options_to_json(
+        generate_registration_options(
+            rp_id=party.id,
+            rp_name=site_name,
+            user_id=person.id.bytes,
+            user_name=person.name,
+            challenge=challenge,
+            exclude_credentials=[PublicKeyCredentialDescriptor(id=each) for each in known],
+            authenticator_selection=AuthenticatorSelectionCriteria(
+                resident_key=ResidentKeyRequirement.REQUIRED,
+                user_verification=UserVerificationRequirement.REQUIRED,
+            ),
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class NewPasskey:
+    credential_id: bytes
+    public_key: bytes
+    sign_count: int
+
+
+def check_registration(party: RelyingParty, credential: str, challenge: bytes) -> NewPasskey:
+    """Raises PasskeyRefusedError."""
+    try:
+        found = verify_registration_response(
+            credential=credential,
+            expected_challenge=challenge,
+            expected_rp_id=party.id,
+            expected_origin=party.origin,
+            require_user_verification=True,
+        )
+    except (WebAuthnException, ValueError) as error:
+        raise PasskeyRefusedError("passkeys.failed") from error
+    return NewPasskey(found.credential_id, found.credential_public_key, found.sign_count)
+
+
+def check_authentication(
+    party: RelyingParty, credential: str, challenge: bytes, *, public_key: bytes, sign_count: int
+) -> int:
+    """Returns how often the passkey has signed. Raises PasskeyRefusedError."""
+    try:
+        found = verify_authentication_response(
+            credential=credential,
+            expected_challenge=challenge,
+            expected_rp_id=party.id,
+            expected_origin=party.origin,
+            credential_public_key=public_key,
+            credential_current_sign_count=sign_count,
+            require_user_verification=True,
+        )
+    except (WebAuthnException, ValueError) as error:
+        raise PasskeyRefusedError("passkeys.failed") from error
+    return found.new_sign_count
+
+
+def _purpose(credential_id: bytes) -> str:
+    return f"passkey {credential_id.hex()}"
+
+
+def seal_with_passkey(own_key: bytes, prf: str, credential_id: bytes) -> bytes:
+    """Seals a person's own key by what the passkey calculates. Raises PasskeyRefusedError if it calculated nothing."""
+    if len(read_bytes(prf)) != KEY_BYTES:
+        raise PasskeyRefusedError("passkeys.no_prf")
+    return seal(own_key, token_key(prf), _purpose(credential_id))
+
+
+def open_with_passkey(sealed: bytes, prf: str, credential_id: bytes) -> bytes:
+    """Returns the person's own key. Raises SealedError."""
+    return unseal(sealed, token_key(prf), _purpose(credential_id))
