@@ -101,6 +101,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "posts remove-rules": ("acme", "x"),
     "posts rules": ("acme",),
     "posts set-rules": ("acme", "x"),
+    "providers check": ("brave", "--brand", "acme"),
     "providers disconnect": ("brave",),
     "providers exam": (FORGED,),
     "receipts": (ID,),

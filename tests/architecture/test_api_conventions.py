@@ -63,6 +63,7 @@ VERBS = frozenset(
         "return",
         "revoke",
         "rotate",
+        "run",
         "search",
         "send",
         "set",

@@ -16,11 +16,13 @@ READING = {"GET", "HEAD", "OPTIONS"}
 CHANGES_NOTHING = {
     "/v1/search": "what it costs is in the ledger, and a transaction must not wait for a provider",
     "/v1/chat/completions": "likewise",
+    "/v1/providers/{name}/check": "likewise",
     "/v1/accounts/{name}/requests": "likewise: what services ask of others is in their receipts",
     "/v1/accounts/{name}/fences": "likewise",
     "/v1/accounts/{name}/mail": "likewise",
     "/v1/accounts/{name}/authorizations/complete": "it writes its own row, in the transaction that begins when the provider has answered",
     "/v1/accounts/{name}/check": "what is learned is the other side's, and a transaction must not wait for it",
+    "/v1/content/{content_id}/check": "checks a text that is longer than an address may be, and stores nothing",
     "/v1/posts/{post_id}/count": "counts a text that is longer than an address may be, and stores nothing",
     "/v1/dead-letters/outcomes": "asks about more ids than an address has room for",
 }

@@ -58,6 +58,38 @@ async def spent(api: httpx.AsyncClient) -> int:
     return int(scopes[0]["day"]["spent"])
 
 
+async def test_a_model_is_tried_by_one_word_that_the_brand_pays(
+    model: FakeModel, api: httpx.AsyncClient
+) -> None:
+    async def check(key: str, name: str = "drafts") -> Any:
+        return await api.post(
+            f"/v1/providers/{name}/check", json={"brand": "acme"}, headers={"Idempotency-Key": key}
+        )
+
+    first = await check("one")
+    assert first.status_code == 200, first.text
+    told = first.json()
+    assert (told["works"], told["problem"]) == (True, None)
+    assert told["detail"]
+    assert told["spent"] == await spent(api) > 0
+    # Pressed twice it is one request; tried anew, another.
+    assert (await check("one")).json()["works"]
+    assert len(model.bodies) == 1
+    assert (await check("two")).json()["works"]
+    assert len(model.bodies) == 2
+    assert model.bodies[0]["max_tokens"] == 64
+    unknown = await check("three", "nobody")
+    assert (unknown.status_code, unknown.json()["type"]) == (424, "provider.not_connected")
+
+    model.next_answers = [
+        model_error(401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided.")
+    ]
+    refused = (await check("four")).json()
+    assert (refused["works"], refused["spent"]) == (False, 0)
+    assert refused["problem"].startswith("provider.")
+    assert "key" in refused["detail"]
+
+
 async def test_a_model_is_asked_as_documented_and_paid_by_the_token(
     model: FakeModel, ask: Ask, api: httpx.AsyncClient
 ) -> None:

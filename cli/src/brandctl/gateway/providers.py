@@ -9,6 +9,7 @@ from brandctl.gateway.judge_exams import examine, examine_connected, unexamined
 from brandctl.gateway.secrets import STDIN, SecretFile, read_secret
 from brandctl.options import Yes
 from brandctl.settings import given
+from brandctl.terminal import printable
 from brandctl.times import to_second
 from client.services.gateway import Gateway
 from client.services.orchestrator import Orchestrator
@@ -27,6 +28,7 @@ For example:
     brandctl providers connect searxng --url http://searxng:8080 --no-key
     brandctl providers connect model --url https://api.openai.com/v1 --model NAME --read-price 0.25 --written-price 2 < model.key
     brandctl providers list
+    brandctl providers check model --brand daily-grind
     brandctl providers exam
 """,
     Gateway,
@@ -176,6 +178,25 @@ def exam(
         again: Examine it again, also while an exam is under way.
     """
     return examine(gateway, orchestrator, name, again=again, yes=yes)
+
+
+@app.command()
+def check(gateway: Gateway, name: str, brand: Annotated[str, typer.Option()]) -> Result:
+    """Tries a provider by a small request: a word from a model, or one search. Exit code 1 if it does not work.
+
+    For example:
+
+        brandctl providers check model --brand daily-grind
+
+    Options:
+        name: Name of the provider, as in `list`.
+        brand: The brand that pays for it.
+    """
+    found = gateway.check_provider(name, brand=brand)
+    told = printable(found["detail"])
+    if not found["works"]:
+        return Result(found, error=f"{name} does not work: {told}")
+    return Result(found, remark=f"{name} works: “{told}”, for {found['spent'] / 1_000_000:.6f} dollars")
 
 
 @app.command()

@@ -39,6 +39,7 @@ from gateway.model.routes import COMPLETIONS, MAX_BODY_BYTES, chat_routes
 from gateway.money import SpendingControl
 from gateway.pages import PageReader, page_routes
 from gateway.problems import CallProblemError, answer_problem
+from gateway.provider_checks import CHECK_PROVIDER, check_routes
 from gateway.providers import KINDS
 from gateway.search import WebSearch
 from gateway.search.routes import SEARCH, search_routes
@@ -90,6 +91,7 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
         search_routes(services.web_search),
         chat_routes(services.completions),
         provider_routes(services.accounts, KINDS, [connected.registry.reseal, connected.apps.reseal]),
+        check_routes(services.accounts, services.completions, services.web_search),
         account_routes(connected.registry, connected.health),
         asking_routes(connected.asking, connected.mailer),
         erasure_routes(connected.registry),
@@ -101,7 +103,7 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
     keep_audit_log(
         app,
         services.connections,
-        changes_nothing=[COMPLETIONS, SEARCH, REQUESTS, MAIL, FENCES, CHECK, COMPLETE],
+        changes_nothing=[COMPLETIONS, SEARCH, REQUESTS, MAIL, FENCES, CHECK, CHECK_PROVIDER, COMPLETE],
         shown_once=["/v1/accounts/{name}", ROTATE, BEGIN],
     )
     return app

@@ -14,6 +14,7 @@ OPENED_BY_API_KEYS: Final = frozenset(
         "GET /v1/providers/{name}",
         "PUT /v1/providers/{name}",
         "DELETE /v1/providers/{name}",
+        "POST /v1/providers/{name}/check",
         "GET /v1/accounts",
         "GET /v1/accounts/{name}",
         "PUT /v1/accounts/{name}",
@@ -34,7 +35,7 @@ OPENED_BY_API_KEYS: Final = frozenset(
     }
 )
 """Routes for keys with the scope that each needs. Posts, mail, searches, pages and models are for services alone:
-there nobody's key could go around a review, or spend money on anything but articles."""
+there nobody's key could go around a review, or spend money on anything but articles. The check of a provider has a text of its own."""
 
 
 class OperatorKeys:

@@ -35,7 +35,7 @@ from research.index import listing
 from research.index.listing import CorpusFileState
 from research.requests import SearchedText
 from research.sources.routes import source_routes
-from research.sources.topics import topic_routes
+from research.topics import topic_routes
 from research.uploads import FILES, upload_routes
 
 

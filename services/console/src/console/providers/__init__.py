@@ -1,0 +1,1 @@
+"""Search engines and models: what is connected, connecting, trying and removing them."""
