@@ -11,11 +11,13 @@ from uuid import UUID
 
 import httpx
 import pytest
+from cryptography.fernet import Fernet
 
 from brandctl.local import services
 from chassis.database.pool import Connections
 from chassis.testing import eventually
 from client import Address
+from client.services.gateway import AsyncGateway
 from client.services.orchestrator import AsyncOrchestrator
 from client.services.publisher import AsyncPublisher
 from client.services.research import AsyncResearch
@@ -87,6 +89,8 @@ async def stack(
 ) -> AsyncIterator[services.ServiceAddresses]:
     """The services as processes, ready."""
     addresses = services.choose_addresses()
+    gateway_keys = tmp_path / "gateway-keys"
+    gateway_keys.write_bytes(Fernet.generate_key())
     children = []
     try:
         for name in ASKED:
@@ -97,6 +101,7 @@ async def stack(
                 database_url=database_urls[name],
                 service_key=KEY,
                 corpus=corpus,
+                gateway_keys=gateway_keys,
             )
             children.append(services.start(name, environment, tmp_path))
         await asyncio.to_thread(services.wait_until_ready, children, addresses)
@@ -255,6 +260,15 @@ async def hostile_brand(
 
         posts = await eventually(written, within=60)
         await social.edit_post(posts[0]["post_id"], version=posts[0]["version"], text=words["post"])
+        gateway = await enter(AsyncGateway(Address(stack.url("gateway"), KEY)))
+        await gateway.set_account_app("x", client_id="acme-app")
+        await gateway.connect_account(
+            "acme-hook",
+            kind="webhook",
+            brands=[BRAND],
+            settings={"url": "https://hooks.acme.example/posts"},
+            credentials={},
+        )
         await publisher.set_target(
             BRAND,
             "wordpress",
@@ -273,9 +287,9 @@ async def hostile_brand(
         assert noted.status_code == 303, noted.text
         post = f"/b/{BRAND}/posts/{posts[0]['post_id']}"
         moved = f"/b/{BRAND}/calendar/posts/{posts[0]['post_id']}/move"
-        yield HostileBrand(
-            owner, console, words, (post, moved, *(f"/b/{BRAND}/drafts/{each}?sentence=2" for each in drafts))
-        )
+        logged_in = f"/b/{BRAND}/accounts/login/x/complete"
+        sentences = (f"/b/{BRAND}/drafts/{each}?sentence=2" for each in drafts)
+        yield HostileBrand(owner, console, words, (post, moved, logged_in, *sentences))
 
 
 def _browser(url: str) -> httpx.AsyncClient:

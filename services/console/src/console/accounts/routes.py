@@ -92,6 +92,16 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
     )
 
 
+@router.get("/b/{brand}/accounts/targets")
+async def show_accounts_again(
+    request: Request,
+    brand: str,
+    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
+) -> Response:
+    """A reload after a refusal leads back to the list."""
+    return redirect(request, f"/b/{brand}/accounts")
+
+
 @router.get("/b/{brand}/accounts/targets/{target}")
 async def show_target(request: Request, brand: str, target: str, viewer: Viewer) -> Response:
     """The settings of a target."""
