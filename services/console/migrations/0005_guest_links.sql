@@ -19,6 +19,8 @@ comment on column guest_links.sealed is 'the page of the version as it was when 
 comment on column guest_links.guest is 'for whom it was made, as its maker calls them';
 
 alter table notes add column is_guest boolean not null default false;
-alter table notes add column guest_link uuid references guest_links on delete set null;
-create index notes_of_guest_link on notes (guest_link, created_at) where guest_link is not null;
+alter table notes add column guest_link uuid;
+-- No row has one yet, so there is nothing to validate.
+alter table notes
+    add constraint notes_guest_link_known foreign key (guest_link) references guest_links on delete set null not valid;
 comment on column notes.guest_link is 'through which a guest wrote it; null: a person''s note, or the link has ended';

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Query
 from pydantic import ConfigDict
 
 from chassis.http.api import UNKNOWN, MayRead, View, router
+from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from messaging import Database
 from research.index import topics
 from research.index.files import corpus_of_brand
@@ -40,7 +41,7 @@ def topic_routes(database: Database) -> APIRouter:
         caller: MayRead,
         slug: Slug,
         after: Annotated[int, Query(description="`next` of the page before.", ge=0, le=_MAX_ID)] = 0,
-        limit: Annotated[int, Query(description="Maximum number of topics.", ge=1, le=100)] = 20,
+        limit: PageLimit = DEFAULT_PAGE,
     ) -> TopicList:
         """Titles of pages and headings with enough text for an article, in the brand's own documents and, if it uses it, the folder.
 

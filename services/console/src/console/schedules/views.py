@@ -15,7 +15,7 @@ RHYTHMS: Final = ("daily", "weekly", "monthly", "once", "cron")
 PRIORITIES: Final = ("high", "normal", "low")
 TONES: Final = {"active": "good", "paused": "warn", "parked": "bad"}
 WEEKLY_AUDIT: Final = "weekly-audit"
-_SLUG: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_WORD: Final = re.compile(r"[a-z0-9]+")
 _LONGEST_NAME: Final = 63
 _MONTH_DAYS: Final = 31
 _WORKING_DAYS: Final = WEEKDAYS[:5]
@@ -143,7 +143,9 @@ class ScheduleFormError(ValueError):
 
 
 def is_name(name: str) -> bool:
-    return len(name) <= _LONGEST_NAME and _SLUG.fullmatch(name) is not None
+    """Whether a name may be one of a schedule; it is part of an address, and so of words with hyphens between them."""
+    words = name.split("-")
+    return len(name) <= _LONGEST_NAME and all(_WORD.fullmatch(each) for each in words)
 
 
 def request_of(typed: Mapping[str, Any], former: Mapping[str, Any] | None = None) -> dict[str, Any]:
