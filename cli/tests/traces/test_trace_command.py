@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+from uuid import UUID
 
 import httpx
 import pytest
@@ -176,11 +177,12 @@ async def test_jaeger_is_asked_from_when_the_id_was_made_and_for_no_more_than_it
         ("/api/v3/trace-summaries", ["monitor"]),
         ("/api/v3/traces", ["orchestrator"]),
     ]
+    made = datetime.fromtimestamp((UUID(CHAIN).int >> 80) / 1000, UTC)  # the moment that the id itself tells
     for _, query in server.asked:
         assert json.loads(query["query.attributes"][0]) == {"correlation_id": CHAIN}
         since = datetime.fromisoformat(query["query.startTimeMin"][0])
         until = datetime.fromisoformat(query["query.startTimeMax"][0])
-        assert 0 < (datetime.now(UTC) - since).total_seconds() < 1800
+        assert 0 <= (made - since).total_seconds() < 1800
         assert until > datetime.now(UTC)
 
 
