@@ -1,4 +1,4 @@
-"""Every screen, which this test finds by itself, with hostile words in all that it shows: in light and dark, wide and narrow.
+"""Every screen, which this test finds by itself, with hostile words in all that it shows; by axe in light and dark, wide and narrow.
 
 A screen that this test does not reach needs data that the fixture `hostile_brand` lacks, or a link from another screen.
 """
@@ -15,7 +15,6 @@ from playwright.async_api import Page, Request, Response
 
 from tests.fixtures.console.screens import Links, Screens, page_routes
 
-pytestmark = pytest.mark.extended
 MOST_BYTES: Final = 60_000
 LOOKS: Final = [("light", 1280), ("dark", 360)]
 SIGNED_OUT: Final = frozenset(
@@ -166,6 +165,7 @@ def unseen(words: Iterable[tuple[str, str]], shown: Iterable[str]) -> list[str]:
     return [what for what, word in words if word not in everything]
 
 
+@pytest.mark.extended
 async def test_no_screen_runs_what_others_wrote_or_is_too_wide_or_too_heavy(
     hostile_brand: Any,
     screens: Screens,
@@ -187,6 +187,7 @@ async def test_no_screen_runs_what_others_wrote_or_is_too_wide_or_too_heavy(
     assert unseen(hostile_brand.words.items(), tab.shown) == []
 
 
+@pytest.mark.slow
 async def test_axe_finds_nothing_on_any_screen_light_or_dark_wide_or_narrow(
     hostile_brand: Any,
     screens: Screens,
