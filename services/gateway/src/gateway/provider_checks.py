@@ -5,7 +5,7 @@ from typing import Annotated, Any, Final
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict
 
-from chassis.http.api import UNKNOWN, View, needs, router
+from chassis.http.api import View, needs, router
 from chassis.http.callers import Scope
 from gateway.calls import CallAnswer
 from gateway.credentials import ProviderAccounts
@@ -13,7 +13,7 @@ from gateway.credentials.routes import Name
 from gateway.model import ChatCompletions
 from gateway.model.completions import ModelCall
 from gateway.model.requests import ChatMessage, ChatRequest
-from gateway.problems import CallProblemError
+from gateway.problems import FROM_PROVIDERS, CallProblemError
 from gateway.providers.model_providers import MODEL_CLIENTS
 from gateway.providers.search_results import SearchQuery
 from gateway.requests import Brand, IdempotencyKey
@@ -55,7 +55,7 @@ def check_routes(
         "/{name}/check",
         dependencies=[needs(Scope.ADMIN)],
         summary="Try a provider by a small request",
-        responses=UNKNOWN,
+        responses=FROM_PROVIDERS,
     )
     async def check_provider(
         name: Annotated[Name, Path()], request: CheckProvider, idempotency_key: IdempotencyKey = None

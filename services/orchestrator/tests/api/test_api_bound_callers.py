@@ -23,6 +23,7 @@ BODIES: dict[str, Any] = {
     "/v1/brands/{slug}/research": {"keywords": ["tea"]},
     "/v1/brands/{slug}/subject-decisions": {"kind": "join", "keyword": "tea", "other": "mate"},
     "/v1/brands/{slug}/erase": {"confirm": "acme"},
+    "/v1/content/{content_id}/check": {"version": 1, "body_markdown": "Tea is a plant."},
     "/v1/drafts/{content_id}/approve": {"version": 1},
     "/v1/drafts/{content_id}/edit": {"version": 1, "title": "Taken over"},
     "/v1/drafts/{content_id}/keep": {"version": 1, "number": 1},

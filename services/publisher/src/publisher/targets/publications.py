@@ -215,7 +215,7 @@ async def of_brand(
         after: number of the last one of the previous page; 0: there was none.
         limit: publications at most.
     """
-    order, further = ("desc", "($3 = 0 or number < $3)") if newest else ("asc", "number > $3")
+    order, further = ("desc", "($3::bigint = 0 or number < $3)") if newest else ("asc", "number > $3")
     rows = await connection.fetch(
         f"""
         select {_COLUMNS} from publications
