@@ -21,6 +21,7 @@ from research.http_api import create_api
 from research.index import topics
 from research.index.collection_facts import update_collection_facts
 from research.index.files import IndexedFile, save_files
+from research.uploads import UploadIndexer
 
 ROOT = Path(__file__).parents[3]
 KEY = "a-service-key-for-tests"
@@ -82,6 +83,27 @@ async def test_topics_are_titles_with_enough_text_each_once(
     assert await keywords(api) == ["Moka pots", "Grinding for moka", "Our roastery"]
     assert (await api.put("/v1/brands/acme/sources", json={"folder": False})).status_code == 200
     assert await keywords(api) == ["Our roastery"]
+
+
+async def test_a_topic_says_whether_one_document_is_enough(
+    api: httpx.AsyncClient, research_database: Database
+) -> None:
+    async def quotable() -> dict[str, bool]:
+        answer = (await api.get("/v1/brands/acme/topics")).json()
+        return {each["keyword"]: each["quotable"] for each in answer["items"]}
+
+    bees = f"# Town bees\n\n{' '.join(f'Bees find flower {n} near the hive.' for n in range(30))}".encode()
+    waxes = bees.replace(b"bees", b"waxes").replace(b"Bees", b"Waxes")
+    for content, rights in ((bees, {}), (waxes, {"own": "true"})):
+        sent = await api.post("/v1/brands/acme/documents", params={"name": "a.md", **rights}, content=content)
+        assert sent.status_code == 201, sent.text
+    await UploadIndexer(research_database, ReaderPool()).index_waiting()
+    assert await quotable() == {"Town bees": False, "Town waxes": True}
+    # The same file again, as the brand's own.
+    again = await api.post("/v1/brands/acme/documents", params={"name": "a.md", "own": "true"}, content=bees)
+    assert again.status_code == 200
+    await UploadIndexer(research_database, ReaderPool()).index_waiting()
+    assert await quotable() == {"Town bees": True, "Town waxes": True}
 
 
 async def test_pages_follow_each_other_and_each_looks_at_a_bounded_number_of_documents(

@@ -44,6 +44,7 @@ async def make_brand(console: Any, page: Page) -> None:
     await page.get_by_label("goes out by itself").check()
     await submit(page, "Make the brand and begin")
     assert "pour-over coffee" in await page.inner_text("h1")
+    assert "The Daily Grind" in await page.inner_text(".switcher summary")
     brand = await console.orchestrator.get_brand("grind")
     await console.orchestrator.set_brand("grind", name=brand["name"], posts_approval="everything")
 

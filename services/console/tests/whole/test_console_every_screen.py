@@ -38,6 +38,10 @@ _LOOK: Final = """() => {
     return {
         hit: window.__hit, violations: window.__violations, wide, widest,
         text: [document.body.innerText, ...[...document.querySelectorAll('input, textarea')].map((each) => each.value)].join('\\n'),
+        // A pattern that is no expression checks nothing; the browser says so only when somebody types.
+        patterns: [...document.querySelectorAll('[pattern]')].map((each) => each.pattern).filter((each) => {
+            try { new RegExp(`^(?:${each})$`, 'v'); return false; } catch { return true; }
+        }),
         planted: [...document.querySelectorAll(
             "img[src='x'], svg[onload], [onerror], [onfocus], a[href^='javascript:' i], script:not([src])"
         )].map((each) => each.outerHTML.slice(0, 200)),
@@ -103,7 +107,8 @@ class WatchedPage:
         if found["wide"] > 0:
             self.note(f"{found['wide']} px too wide: {found['widest']}")
         self.problems += [
-            f"{address} ({self.look}): {each}" for each in (*found["violations"], *found["planted"])
+            f"{address} ({self.look}): {each}"
+            for each in (*found["violations"], *found["planted"], *found["patterns"])
         ]
         if check is not None:
             for each in await check(self.page):

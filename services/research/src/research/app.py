@@ -67,6 +67,7 @@ def build(settings: Settings) -> Service:
             PairKeys(callers, pairs),
             look_again=corpus.alarm.ring,
             look_for_uploads=upload_reading.alarm.ring,
+            may_quote=corpus.may_quote,
             has_gateway=settings.gateway_url is not None,
         )
     )

@@ -35,7 +35,7 @@ from research.index import listing
 from research.index.listing import CorpusFileState
 from research.requests import SearchedText
 from research.sources.routes import source_routes
-from research.topics import topic_routes
+from research.topics import MayQuote, may_quote_as_stated, topic_routes
 from research.uploads import FILES, upload_routes
 
 
@@ -147,6 +147,7 @@ def create_api(
     *,
     look_again: Callable[[], None],
     look_for_uploads: Callable[[], None] = lambda: None,
+    may_quote: MayQuote = may_quote_as_stated,
     has_gateway: bool = False,
 ) -> FastAPI:
     """Build the application.
@@ -155,6 +156,7 @@ def create_api(
         database: the service's own.
         authorise: checks the key and returns its caller.
         look_again: starts a scan of the folder; called after the release of a file.
+        may_quote: tells whether articles may print whole paragraphs of a document; by default as it states itself.
         look_for_uploads: starts a scan of uploads; called after an upload, a removal or a release.
         has_gateway: whether this process can read the web.
     """
@@ -173,7 +175,7 @@ def create_api(
         _document_routes(database, look_again),
         upload_routes(database, look_for_uploads),
         source_routes(database, has_gateway=has_gateway),
-        topic_routes(database),
+        topic_routes(database, may_quote),
     )
     keep_audit_log(app, database)
     return app

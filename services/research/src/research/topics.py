@@ -1,13 +1,15 @@
 """`/v1/brands/{slug}/topics`: what a brand's documents treat."""
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Final
 
+import asyncpg
 from fastapi import APIRouter, Query
-from pydantic import ConfigDict
 
 from chassis.http.api import UNKNOWN, MayRead, View, router
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from messaging import Database
+from reading.licences import is_free
 from research.index import topics
 from research.index.files import corpus_of_brand
 from research.sources import store
@@ -17,13 +19,13 @@ _MAX_ID: Final = 2**63 - 1
 
 
 class TopicView(View):
-    model_config = ConfigDict(from_attributes=True)
-
     keyword: str
     page: str
     """Title of the document."""
     words: int
     """Of the section about it, with all sections below."""
+    quotable: bool
+    """Whether it can become an article of this document alone; otherwise an article quotes it briefly and needs other sources."""
 
 
 class TopicList(View):
@@ -32,7 +34,16 @@ class TopicList(View):
     """Start of the next page: send it as `after`."""
 
 
-def topic_routes(database: Database) -> APIRouter:
+MayQuote = Callable[[asyncpg.Record], Awaitable[bool]]
+"""Whether articles may print whole paragraphs of a document of the index."""
+
+
+async def may_quote_as_stated(document: asyncpg.Record) -> bool:
+    """Whether the document is the brand's own, or states a free licence."""
+    return document["own"] is True or is_free(document["licence"])
+
+
+def topic_routes(database: Database, may_quote: MayQuote) -> APIRouter:
     """Build the route."""
     routes = router("/brands", tags=["sources"])
 
@@ -54,6 +65,15 @@ def topic_routes(database: Database) -> APIRouter:
             if sources.folder:
                 corpora += await topics.folders(connection)
             found, more = await topics.list_topics(connection, corpora, after=after, limit=limit)
-        return TopicList(items=[TopicView.model_validate(each) for each in found], next=more)
+        items = [
+            TopicView(
+                keyword=each.keyword,
+                page=each.page,
+                words=each.words,
+                quotable=await may_quote(each.document),
+            )
+            for each in found
+        ]
+        return TopicList(items=items, next=more)
 
     return routes

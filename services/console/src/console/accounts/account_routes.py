@@ -24,7 +24,7 @@ from console.accounts.kinds import (
     settings_of,
 )
 from console.accounts.login_cookie import PendingLogin
-from console.pages import Form, FormData, PageViewer, Viewer, once, page, redirect
+from console.pages import Form, FormData, PageViewer, Viewer, done_word, once, page, redirect
 from console.pages.parts import parts_of
 from console.service_clients import is_away, sentence_of
 from console.sign_in.confirming import confirm_password
@@ -49,11 +49,6 @@ def check_may_ask(viewer: PageViewer, scope: Scope) -> None:
 
 def may_ask(viewer: PageViewer, scope: Scope) -> bool:
     return viewer.may(scope) and viewer.person.brands is None
-
-
-def done_of(request: Request, words: tuple[str, ...]) -> str:
-    told = request.query_params.get("done", "")
-    return told if told in words else ""
 
 
 @router.get("/b/{brand}/accounts/connect/{kind}")
@@ -115,7 +110,7 @@ async def _form(
         brand=brand,
         kind=kind,
         refusal=refusal,
-        done=done_of(request, DONE),
+        done=done_word(request, DONE),
         name=asked or free_name(kind.name, brand, [each["name"] for each in listed]),
         user=form.text("user") if form else "",
         typed=settings_of(kind, form) if form else known,
@@ -350,7 +345,7 @@ async def show_account(request: Request, brand: str, name: str, viewer: Viewer) 
         "accounts/account.html.j2",
         **parts,
         brand=brand,
-        done=done_of(request, DONE),
+        done=done_word(request, DONE),
         account=account,
         line=views.account_line(account, brand, posts),
         use=views.use_of(account, about["channels"], about["targets"]) if about else "",

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from console.accounts import account_routes, views
-from console.accounts.account_routes import done_of, may_ask
+from console.accounts.account_routes import may_ask
 from console.accounts.kinds import KINDS
 from console.pages import (
     Form,
@@ -19,6 +19,7 @@ from console.pages import (
     NavigationEntry,
     PageViewer,
     Viewer,
+    done_word,
     once,
     once_or_refused,
     page,
@@ -68,7 +69,7 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
         "accounts/list.html.j2",
         **parts,
         brand=brand,
-        done=done_of(request, DONE),
+        done=done_word(request, DONE),
         posts=away,
         tones=views.CHANNEL_TONES,
         channels=[

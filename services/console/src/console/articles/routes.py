@@ -82,17 +82,6 @@ async def _show(
     )
 
 
-@router.get("/b/{brand}/articles/{content_id}/take-down")
-async def show_after_refusal(
-    request: Request,
-    brand: str,
-    content_id: str,
-    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
-) -> Response:
-    """A refused form is answered at its own address; a reload there shows the article."""
-    return redirect(request, f"/b/{brand}/articles/{content_id}")
-
-
 @router.post("/b/{brand}/articles/{content_id}/take-down")
 async def take_down(
     request: Request, brand: str, content_id: str, viewer: Viewer, form: FormData

@@ -11,7 +11,7 @@
   const address = (file) => {
     const about = new URLSearchParams({ name: file.name, once: id() });
     for (const each of place.querySelectorAll("[data-about]")) {
-      if (each.type === "checkbox" ? each.checked : each.value.trim()) about.set(each.name, each.value.trim());
+      if (each.value.trim() && (each.type !== "radio" || each.checked)) about.set(each.name, each.value.trim());
     }
     return `${place.dataset.upload}?${about}`;
   };

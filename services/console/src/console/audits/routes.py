@@ -12,7 +12,16 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from console.audits import views
-from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
+from console.pages import (
+    FormData,
+    NavigationEntry,
+    PageViewer,
+    Viewer,
+    done_word,
+    once_or_refused,
+    page,
+    redirect,
+)
 
 NAVIGATION: Final = (NavigationEntry("audits", "/b/{brand}/audits", 100),)
 _PAGE: Final = 20
@@ -85,13 +94,12 @@ async def _show(
     status: int = HTTPStatus.OK,
 ) -> Response:
     audit = await viewer.orchestrator.get_audit(brand, audit_id)
-    done = request.query_params.get("done", "")
     return page(
         request,
         viewer,
         "audits/audit.html.j2",
         status=status,
-        done=done if done in views.DONE and not refusal else "",
+        done=done_word(request, views.DONE),
         refusal=refusal,
         audit=audit,
         groups=views.groups_of(audit, brand, viewer.person.scopes),
@@ -118,17 +126,6 @@ async def remedy_finding(
         return await _show(request, brand, audit_id, viewer, refusal=refusal, status=status)
 
     return await once_or_refused(request, viewer, form, act, refused)
-
-
-@router.get("/b/{brand}/audits/{audit_id}/remedy")
-async def show_after_refusal(
-    request: Request,
-    brand: str,
-    audit_id: UUID,
-    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
-) -> Response:
-    """A refused form is answered at its own address; a reload there shows the audit."""
-    return redirect(request, f"/b/{brand}/audits/{audit_id}")
 
 
 async def _rewrite(viewer: PageViewer, brand: str, finding: Mapping[str, Any], once: str) -> None:

@@ -22,6 +22,7 @@ from console.pages import (
     NavigationEntry,
     PageViewer,
     Viewer,
+    done_word,
     once,
     once_or_refused,
     page,
@@ -84,7 +85,6 @@ async def _settings(
         else:
             # Not the present ones: a change of another person has still to be noticed.
             etag, shown = form.text("etag"), views.typed_fields(form, "was-")
-    done = request.query_params.get("done", "")
     zones = available_timezones() | {fields["quiet_zone"], current["quiet_zone"]}
     return page(
         request,
@@ -102,7 +102,7 @@ async def _settings(
         changed_by=changed_by,
         is_conflict=is_conflict,
         refusal="" if is_conflict else refusal,
-        done=done if done in DONE and form is None else "",
+        done=done_word(request, DONE),
         may_operate=viewer.may(Scope.OPERATE),
         may_administer=viewer.person.is_owner,
     )

@@ -16,7 +16,16 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from console.calendar import views
 from console.calendar.views import CalendarEntry, CalendarQuery
-from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
+from console.pages import (
+    FormData,
+    NavigationEntry,
+    PageViewer,
+    Viewer,
+    done_word,
+    once_or_refused,
+    page,
+    redirect,
+)
 
 NAVIGATION: Final = (NavigationEntry("calendar", "/b/{brand}/calendar", 55),)
 _PAGE: Final = 200
@@ -65,7 +74,7 @@ async def _show(
     *,
     refusal: str = "",
     status: int = HTTPStatus.OK,
-    tried: "_Press | None" = None,
+    tried: "_EntryPress | None" = None,
 ) -> Response:
     now = datetime.now(UTC)
     zones = await _zones(viewer, brand, query.get("zone", ""))
@@ -83,7 +92,7 @@ async def _show(
         wanted, [each for each in entries if read.cut is None or each.at <= read.cut], today
     )
     t = replace(viewer.t, zone=zone.key)
-    done, on = query.get("done", ""), query.get("on", "")
+    on = query.get("on", "")
     return page(
         request,
         viewer,
@@ -109,7 +118,7 @@ async def _show(
         quiet=(zones.settings or {}).get("quiet_hours"),
         refusal=refusal,
         retry=None if tried is None else tried.typed(entries),
-        done=done if done in _DONE else "",
+        done=done_word(request, _DONE),
         done_on=views.told_day(on),
         may_review=viewer.may(Scope.REVIEW),
     )
@@ -169,7 +178,7 @@ class _TypedMove:
 
 
 @dataclass(frozen=True)
-class _Press:
+class _EntryPress:
     """A button of an entry that was pressed."""
 
     request: Request
@@ -199,7 +208,7 @@ class _Press:
         )
 
 
-Press = Annotated[_Press, Depends()]
+Press = Annotated[_EntryPress, Depends()]
 
 
 @buttons.post("/{verb}")
@@ -227,12 +236,12 @@ async def change_entry(press: Press, verb: Verb) -> Response:
     return await once_or_refused(press.request, press.viewer, press.form, act, press.refused)
 
 
-def _zone_of(press: _Press) -> ZoneInfo:
+def _zone_of(press: _EntryPress) -> ZoneInfo:
     zone = press.form.text("zone")
     return ZoneInfo(zone if views.is_zone(zone) else "UTC")
 
 
-async def _change_article(press: _Press, verb: Verb, at: datetime | None) -> datetime | None:
+async def _change_article(press: _EntryPress, verb: Verb, at: datetime | None) -> datetime | None:
     """Approves the version for another time, or has it wait again; returns its time."""
     orchestrator, once = press.viewer.orchestrator, press.form.once
     draft = await orchestrator.get_draft(press.entry_id)
@@ -247,7 +256,7 @@ async def _change_article(press: _Press, verb: Verb, at: datetime | None) -> dat
     return at
 
 
-async def _change_post(press: _Press, verb: Verb, at: datetime | None) -> datetime | None:
+async def _change_post(press: _EntryPress, verb: Verb, at: datetime | None) -> datetime | None:
     """Moves a post at social; one for the built-in feed is approved for the time. Returns its time."""
     social, once = press.viewer.social, press.form.once
     post = await social.get_post(press.entry_id)
@@ -266,19 +275,6 @@ async def _change_post(press: _Press, verb: Verb, at: datetime | None) -> dateti
     else:
         moved = await social.move_post(press.entry_id, at=at)
     return datetime.fromisoformat(moved["at"])
-
-
-@router.get("/b/{brand}/calendar/{kind}/{entry_id}/{verb}")
-async def show_after_refusal(
-    request: Request,
-    brand: str,
-    kind: str,  # noqa: ARG001  (every form leads back)
-    entry_id: str,  # noqa: ARG001
-    verb: str,  # noqa: ARG001
-    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
-) -> Response:
-    """A refused form is answered at its own address; a reload there shows the calendar."""
-    return redirect(request, f"/b/{brand}/calendar")
 
 
 @router.get("/b/{brand}/calendar/{kind}.ics")

@@ -17,6 +17,7 @@ from console.pages import (
     NavigationEntry,
     PageViewer,
     Viewer,
+    done_word,
     once,
     once_or_refused,
     page,
@@ -58,7 +59,6 @@ async def _list(
     parts = await viewer.gather(keys=viewer.orchestrator.list_keys(after=after, limit=_PAGE))
     keys = parts["keys"]
     names = await _people(request)
-    done = request.query_params.get("done", "")
     return page(
         request,
         viewer,
@@ -73,7 +73,7 @@ async def _list(
         refusal=refusal,
         scopes=views.SCOPES,
         tones=views.STATE_TONES,
-        done=done if done in DONE and request.method == "GET" else "",
+        done=done_word(request, DONE),
     )
 
 

@@ -109,6 +109,7 @@ async def _form(
         brand=brand,
         refusal=refusal,
         suggested=views.suggested(parts["topics"], parts["before"]),
+        quoted_briefly=views.count_quoted_briefly(parts["topics"]),
         unread=parts["documents"]["counts"]["waiting"] if parts["documents"] else 0,
         **parts,
         **values,
@@ -205,18 +206,6 @@ async def show_keyword(request: Request, brand: str, keyword_id: str, viewer: Vi
         may_submit=viewer.may(Scope.SUBMIT),
         may_operate=viewer.may(Scope.OPERATE),
     )
-
-
-@router.get("/b/{brand}/keywords/{keyword_id}/{verb}")
-async def show_after_refusal(
-    request: Request,
-    brand: str,
-    keyword_id: str,
-    verb: str,  # noqa: ARG001  (every form leads back)
-    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
-) -> Response:
-    """A refused form is answered at its own address; a reload there shows the keyword."""
-    return redirect(request, f"/b/{brand}/keywords/{keyword_id}")
 
 
 @router.post("/b/{brand}/keywords/{keyword_id}/again")

@@ -329,9 +329,15 @@ def with_chosen(text: str, chosen: Sequence[str]) -> str:
 
 
 def suggested(topics: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """What the brand's documents treat, without what was submitted before."""
+    """What the brand's documents treat at a length that makes an article, without what was submitted before."""
     known = {each["keyword"].casefold() for each in before["items"]} if before else set()
-    return [each for each in topics["items"] if each["keyword"].casefold() not in known] if topics else []
+    found = topics["items"] if topics else []
+    return [each for each in found if each["quotable"] and each["keyword"].casefold() not in known]
+
+
+def count_quoted_briefly(topics: Mapping[str, Any] | None) -> int:
+    """How many subjects are not suggested, as articles may only quote their documents briefly."""
+    return sum(not each["quotable"] for each in topics["items"]) if topics else 0
 
 
 def count_entries(text: str) -> int:

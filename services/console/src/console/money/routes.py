@@ -16,6 +16,7 @@ from console.pages import (
     NavigationEntry,
     PageViewer,
     Viewer,
+    done_word,
     once_or_refused,
     page,
     redirect,
@@ -68,7 +69,6 @@ async def _show(
     spend, articles = parts["spend"], parts.get("articles")
     shown = views.spender_of(spend, brand or views.ALL) if spend else None
     found = views.spenders(spend, text) if spend and brand is None else ()
-    done = query.get("done", "")
     return page(
         request,
         viewer,
@@ -77,7 +77,7 @@ async def _show(
         **parts,
         bound=False,
         here=f"/b/{brand}/money" if brand else "/money",
-        done=done if done in DONE and form is None else "",
+        done=done_word(request, DONE),
         refusal=refusal,
         days=days,
         spans=views.SPANS,
@@ -154,11 +154,3 @@ async def resume_spending(request: Request, viewer: Viewer, form: FormData) -> R
     return await _change(
         request, viewer, form, "resumed", lambda scope: viewer.gateway.resume_spending(scope=scope)
     )
-
-
-@router.get("/b/{brand}/money/{verb}")  # noqa: FAST003  (every form leads back)
-@router.get("/money/{verb}")
-async def show_after_refusal(request: Request, viewer: Viewer) -> Response:  # noqa: ARG001  (a person has to be signed in)
-    """A refused form is answered at its own address; a reload there shows the page."""
-    brand = request.path_params.get("brand")
-    return redirect(request, f"/b/{brand}/money" if brand else "/money")

@@ -18,6 +18,7 @@ from console.pages import (
     NavigationEntry,
     PageViewer,
     Viewer,
+    done_word,
     once,
     once_or_refused,
     page,
@@ -52,7 +53,6 @@ async def _list(
         found=viewer.monitor.list_notification_routes(),
         messages=viewer.monitor.list_notification_messages(limit=_SHOWN),
     )
-    done = request.query_params.get("done", "")
     return page(
         request,
         viewer,
@@ -62,7 +62,7 @@ async def _list(
         tried=tried,
         refusal=refusal,
         tones=views.MESSAGE_TONES,
-        done=done if done in DONE else "",
+        done=done_word(request, DONE),
         may_change=_may_change(viewer),
     )
 

@@ -1,7 +1,7 @@
 """What every screen uses: the signed-in person, pages, forms, redirects, and actions that happen once."""
 
 from console.pages.forms import Form, FormData
-from console.pages.layout import page, redirect
+from console.pages.layout import done_word, page, redirect
 from console.pages.navigation import NavigationEntry
 from console.pages.once import once, once_or_refused
 from console.pages.viewer import PageViewer, Viewer
@@ -14,6 +14,7 @@ __all__ = [
     "NavigationEntry",
     "PageViewer",
     "Viewer",
+    "done_word",
     "once",
     "once_or_refused",
     "page",

@@ -7,6 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from chassis.database.pool import DatabaseUnavailableError
 from client import ClientError, RefusedError
@@ -58,9 +59,22 @@ async def _confirm(request: Request, error: Exception) -> Response:
 
 async def _refused(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
+    if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED and (above := _page_above(request)):
+        return redirect(request, above)
     texts = texts_of(request, _viewer(request))
     unknown = error.status_code == HTTPStatus.NOT_FOUND and error.detail == HTTPStatus.NOT_FOUND.phrase
     return _error(request, error.status_code, texts("layout.error.not_found") if unknown else error.detail)
+
+
+def _page_above(request: Request) -> str | None:
+    """The page that a form's address stands below: a refused form is answered at its own, where a person may reload."""
+    path: str = request.scope["path"]
+    while request.method == "GET" and path != "/":
+        path = path.rpartition("/")[0] or "/"
+        scope = {**request.scope, "path": path, "raw_path": path.encode()}
+        if any(route.matches(scope)[0] is Match.FULL for route in request.app.router.routes):
+            return path
+    return None
 
 
 async def _service_error(request: Request, error: Exception) -> Response:

@@ -1,6 +1,7 @@
 """Renders pages: the whole one, or the part of it that an htmx request asks for."""
 
 import secrets
+from collections.abc import Collection
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -55,6 +56,15 @@ def page(
 def redirect(request: Request, path: str) -> Response:
     """Sends the browser to another page of the console, such as `/b/acme/drafts`, after a POST."""
     return RedirectResponse(parts_of(request).urls.path(path), HTTPStatus.SEE_OTHER)
+
+
+def done_word(request: Request, known: Collection[str]) -> str:
+    """Returns the word in the address of what was done, which an action redirects to; empty for one that is not known.
+
+    A refused form, which is answered at its own address, has none.
+    """
+    word = request.query_params.get("done", "")
+    return word if request.method == "GET" and word in known else ""
 
 
 def texts_of(request: Request, viewer: PageViewer | None) -> Texts:

@@ -111,7 +111,7 @@ async def _receipt(viewer: PageViewer, post_id: str) -> Any:
 
 
 @dataclass(frozen=True)
-class _Press:
+class _PostPress:
     """A button that was pressed on the page of a post."""
 
     request: Request
@@ -147,7 +147,7 @@ class _Press:
         )
 
 
-Press = Annotated[_Press, Depends()]
+Press = Annotated[_PostPress, Depends()]
 
 
 @router.post("/b/{brand}/posts/{post_id}/length")
@@ -155,18 +155,6 @@ async def count_text(request: Request, brand: str, post_id: str, viewer: Viewer,
     """The lengths of a text while it is typed, as the channel counts it; nothing is stored."""
     counted = await viewer.social.count_post_text(post_id, text=form.raw("text")[:MAX_COUNTED])
     return page(request, viewer, "posts/lengths.html.j2", brand=brand, lengths=views.lengths_of(counted))
-
-
-@router.get("/b/{brand}/posts/{post_id}/{verb}")
-async def show_after_refusal(
-    request: Request,
-    brand: str,
-    post_id: str,
-    verb: str,  # noqa: ARG001  (every form leads back)
-    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
-) -> Response:
-    """A refused form is answered at its own address; a reload there shows the post."""
-    return redirect(request, f"/b/{brand}/posts/{post_id}")
 
 
 @buttons.post("/edit")

@@ -15,6 +15,7 @@ from console.pages import (
     NavigationEntry,
     PageViewer,
     Viewer,
+    done_word,
     once_or_refused,
     page,
     redirect,
@@ -48,7 +49,7 @@ async def _show(
     viewer.check_may(Scope.OPERATE)
     is_bound = viewer.person.brands is not None
     parts = {} if is_bound else await viewer.gather(providers=viewer.gateway.list_providers())
-    found, done = parts.get("providers"), request.query_params.get("done", "")
+    found = parts.get("providers")
     kind = form.text("kind") if form else request.query_params.get("kind", "")
     return page(
         request,
@@ -64,7 +65,7 @@ async def _show(
         typed=form,
         refusal=refusal,
         tried=tried,
-        done=done if done in DONE and form is None else "",
+        done=done_word(request, DONE),
         secret=SECRET,
         may_administer=viewer.may(Scope.ADMIN),
     )
@@ -127,10 +128,3 @@ async def remove(request: Request, name: str, viewer: Viewer, form: FormData) ->
         return await _show(request, viewer, refusal=refusal, status=status)
 
     return await once_or_refused(request, viewer, form, act, refused)
-
-
-@router.get("/providers/connect")
-@router.get("/providers/{name}/{verb}")
-async def show_after_refusal(request: Request, viewer: Viewer) -> Response:  # noqa: ARG001  (a person has to be signed in)
-    """A refused form is answered at its own address; a reload there shows the page."""
-    return redirect(request, "/providers")

@@ -11,7 +11,16 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
-from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
+from console.pages import (
+    FormData,
+    NavigationEntry,
+    PageViewer,
+    Viewer,
+    done_word,
+    once_or_refused,
+    page,
+    redirect,
+)
 from console.schedules import views
 
 NAVIGATION: Final = (NavigationEntry("schedules", "/b/{brand}/schedules", 25),)
@@ -64,7 +73,7 @@ async def _list(
         form=typed or views.new_form(zone),
         is_open=typed is not None,
         is_audit=False,
-        done=_done(request),
+        done=done_word(request, _DONE),
         **_choices(viewer),
     )
 
@@ -76,11 +85,6 @@ def _choices(viewer: PageViewer) -> dict[str, Any]:
         "priorities": views.PRIORITIES,
         "may_submit": viewer.may(Scope.SUBMIT),
     }
-
-
-def _done(request: Request) -> str:
-    done = request.query_params.get("done", "")
-    return done if done in _DONE else ""
 
 
 @router.get("/b/{brand}/schedules/{name}")
@@ -123,7 +127,7 @@ async def _show(
         refusal=refusal,
         form={**(typed or views.form_of(schedule)), "name": name},
         is_audit=schedule["kind"] == "audit",
-        done=_done(request),
+        done=done_word(request, _DONE),
         **_choices(viewer),
     )
 
@@ -166,7 +170,7 @@ async def _exists(viewer: PageViewer, brand: str, name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class _Press:
+class _SchedulePress:
     """A button that was pressed on a schedule's page, or in its line of the list."""
 
     request: Request
@@ -194,7 +198,7 @@ class _Press:
         )
 
 
-Press = Annotated[_Press, Depends()]
+Press = Annotated[_SchedulePress, Depends()]
 
 
 @buttons.post("")
@@ -244,18 +248,6 @@ async def run_schedule(press: Press) -> Response:
 async def remove_schedule(press: Press) -> Response:
     """Removes the schedule; what it began goes on."""
     return await press.act(press.viewer.orchestrator.delete_schedule, "removed")
-
-
-@buttons.get("/{verb}")
-async def show_after_refusal(
-    request: Request,
-    brand: str,
-    name: str,
-    verb: str,  # noqa: ARG001  (every form leads back)
-    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
-) -> Response:
-    """A refused form is answered at its own address; a reload there shows the schedule."""
-    return redirect(request, f"/b/{brand}/schedules/{name}")
 
 
 router.include_router(buttons)

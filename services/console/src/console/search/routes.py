@@ -27,7 +27,7 @@ router = APIRouter(include_in_schema=False)
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class FoundPage:
     """A page of the console that has the words."""
 
     title: str
@@ -67,16 +67,16 @@ async def search(request: Request, viewer: Viewer) -> Response:
 
 def _kinds(
     request: Request, viewer: PageViewer, text: str, brand: str | None, parts: dict[str, Any]
-) -> dict[str, list[SearchResult]]:
+) -> dict[str, list[FoundPage]]:
     names, wanted = dict(viewer.brands), text.casefold()
     brands = [each for each in viewer.brands if wanted in each.slug or wanted in each.name.casefold()]
     found = {
         "pages": [each for each in _pages(request, viewer, brand) if wanted in each.title.casefold()],
-        "brands": [SearchResult(each.name, f"/b/{each.slug}") for each in brands],
+        "brands": [FoundPage(each.name, f"/b/{each.slug}") for each in brands],
     }
     for kind, part in parts.items():
         found[kind] = [
-            SearchResult(
+            FoundPage(
                 each["keyword"] if kind == "keywords" else each["title"],
                 f"/b/{each['brand_slug']}/{kind}/{_id_of(each)}",
                 names.get(each["brand_slug"], each["brand_slug"]),
@@ -95,7 +95,7 @@ def _id_of(item: Any) -> str:
     )
 
 
-def _pages(request: Request, viewer: PageViewer, brand: str | None) -> Iterator[SearchResult]:
+def _pages(request: Request, viewer: PageViewer, brand: str | None) -> Iterator[FoundPage]:
     """All pages that the person may open; without a brand, those of every brand."""
     entries = [(f"{each.screen}.nav", each.path, each.scope) for each in parts_of(request).navigation]
     brands = viewer.brands if brand is None else [each for each in viewer.brands if each.slug == brand]
@@ -103,7 +103,7 @@ def _pages(request: Request, viewer: PageViewer, brand: str | None) -> Iterator[
         if not viewer.may(scope):
             continue
         if "{brand}" not in path:
-            yield SearchResult(viewer.t(key), path)
+            yield FoundPage(viewer.t(key), path)
             continue
         for each in brands:
-            yield SearchResult(viewer.t(key), path.replace("{brand}", each.slug), each.name)
+            yield FoundPage(viewer.t(key), path.replace("{brand}", each.slug), each.name)

@@ -16,6 +16,7 @@ from console.pages import (
     NavigationEntry,
     PageViewer,
     Viewer,
+    done_word,
     once,
     once_or_refused,
     page,
@@ -53,7 +54,6 @@ async def _show(
     )
     settings, drafts = parts["settings"], parts["drafts"]
     stored = views.fields_of(settings) if settings else {}
-    done = request.query_params.get("done", "")
     return page(
         request,
         viewer,
@@ -61,7 +61,7 @@ async def _show(
         status=status,
         **parts,
         brand=brand,
-        done=done if done in DONE and form is None else "",
+        done=done_word(request, DONE),
         refusal=refusal,
         fields=stored if form is None else views.typed_fields(form),
         shown=stored if form is None else views.shown_fields(form),

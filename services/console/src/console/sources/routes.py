@@ -17,6 +17,7 @@ from console.pages import (
     NavigationEntry,
     PageViewer,
     Viewer,
+    done_word,
     once,
     once_or_refused,
     page,
@@ -75,14 +76,13 @@ async def _show(
         settings=viewer.research.get_sources(brand), found=_documents(viewer, brand, wanted)
     )
     settings = parts["settings"]
-    done = request.query_params.get("done", "")
     return page(
         request,
         viewer,
         "sources/sources.html.j2",
         status=status,
         **parts,
-        done=done if done in DONE and form is None else "",
+        done=done_word(request, DONE),
         refusal=refusal,
         wanted=wanted,
         states=views.STATES,
@@ -170,7 +170,7 @@ async def show_folder(request: Request, brand: str, viewer: Viewer) -> Response:
         viewer,
         "sources/folder.html.j2",
         **parts,
-        done="released" if request.query_params.get("done") == "released" else "",
+        done=done_word(request, ("released",)),
         wanted=wanted,
         states=views.FILE_STATES,
         tones=views.TONES,
@@ -245,15 +245,3 @@ async def remove_document(
         return redirect(request, f"/b/{brand}/sources?done=removed")
 
     return await once(request, viewer, form, act)
-
-
-@router.get("/b/{brand}/sources/documents")
-@router.get("/b/{brand}/sources/documents/{document}/{verb}")
-@router.get("/b/{brand}/sources/folder/{document}/release")
-async def show_after_refusal(
-    request: Request,
-    brand: str,
-    viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
-) -> Response:
-    """A refused form is answered at its own address; a reload there shows the sources."""
-    return redirect(request, f"/b/{brand}/sources")

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from console.pages import Form, FormData, PageViewer, Viewer, once_or_refused, page, redirect
+from console.pages.parts import parts_of
 
 _MAX_SLUG: Final = 63
 FIRST: Final = 1
@@ -65,6 +66,7 @@ async def begin(request: Request, viewer: Viewer, form: FormData) -> Response:
             # A brand of this short name is never overwritten.
             if_none_match="*",
         )
+        parts_of(request).brand_names.forget(viewer.person.key_id)
         await viewer.research.set_sources(
             slug, folder="folder" in form, web={} if "web" in form else None, urls=form.text("urls").split()
         )

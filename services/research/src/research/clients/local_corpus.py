@@ -7,6 +7,8 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+import asyncpg
+
 from chassis import Connection
 from chassis.coalescing import RequestCoalescer
 from chassis.polling import Alarm
@@ -241,14 +243,19 @@ class LocalCorpus:
             quotable=rights.quotable,
         )
 
-    def _rights_in(self, place: SectionPlace) -> DocumentRights:
-        stated = DocumentRights(place.document["url"], place.document["author"], place.document["licence"])
-        return self._rights.of_document(place.corpus, place.path, stated, own=place.document["own"])
+    async def may_quote(self, document: asyncpg.Record) -> bool:
+        """Return whether articles may print whole paragraphs of an indexed document, so that one section of it is enough."""
+        await self._rights.load_once()
+        return self._rights_of(document).quotable
+
+    def _rights_of(self, document: asyncpg.Record) -> DocumentRights:
+        stated = DocumentRights(document["url"], document["author"], document["licence"])
+        return self._rights.of_document(document["corpus"], document["path"], stated, own=document["own"])
 
     def _spine(self, candidate: SpineCandidate) -> ResearchSource:
         place = candidate.key
         if isinstance(place, SectionPlace):
-            rights = self._rights_in(place)
+            rights = self._rights_of(place.document)
             return ResearchSource(
                 title=place.page_title,
                 url=_with_anchor(rights.url, place.anchor),
@@ -292,7 +299,7 @@ class LocalCorpus:
         if rated is None:
             return None
         about, found = rated
-        quotable = self._rights_in(found).quotable
+        quotable = self._rights_of(found.document).quotable
         return NearestSection(found.head.title, found.path, found.words, about, quotable)
 
     async def _await_first_reading(self) -> IndexProgress:

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import asyncpg
+
 from chassis import Connection
 from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import telling_stems
@@ -20,11 +22,12 @@ _MAX_WORDS: Final = 5
 
 _FIND: Final = """
     with looked_at as (
-        select document_id, corpus, title from documents
+        select document_id, corpus, path, title, url, author, licence, own from documents
         where document_id > $2 and corpus = any ($1) and not is_copy and problem is null
         order by document_id limit $3
     )
-    select looked_at.document_id, looked_at.title as page, coalesce(found.title, '') as title, coalesce(found.words, 0) as words
+    select looked_at.document_id, corpus, path, url, author, licence, own, looked_at.title as page,
+           coalesce(found.title, '') as title, coalesce(found.words, 0) as words
     from looked_at left join lateral (
         select sections.title, words, position from sections
         where sections.document_id = looked_at.document_id and level <= $4 and words >= $5 and char_length(title) <= $6
@@ -34,7 +37,7 @@ _FIND: Final = """
 """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Topic:
     """A subject of a document."""
 
@@ -43,6 +46,8 @@ class Topic:
     """Title of the document."""
     words: int
     """Of the section about it, with all below."""
+    document: asyncpg.Record
+    """Where it comes from, and what it states: corpus, path, url, author, licence, own."""
 
 
 async def folders(connection: Connection) -> list[str]:
@@ -69,7 +74,7 @@ async def list_topics(
             keyword = _keyword_of(row["title"], facts)
             if keyword is not None:
                 page = without_suffix(row["page"], facts.title_suffixes)
-                topics.setdefault(frozenset(telling_stems(keyword)), Topic(keyword, page, row["words"]))
+                topics.setdefault(frozenset(telling_stems(keyword)), Topic(keyword, page, row["words"], row))
         if len(topics) >= limit:
             is_last = document == documents[-1] and len(documents) < MAX_DOCUMENTS
             return list(topics.values())[:limit], None if is_last else document
