@@ -9,6 +9,7 @@ import pytest
 from fastapi import FastAPI
 from playwright.async_api import Page
 
+from chassis.http import introspection
 from chassis.testing import running
 from client import Address
 from client.services.orchestrator import AsyncOrchestrator
@@ -51,6 +52,12 @@ class RunningConsole:
         assert answer.status_code == 201, answer.text
         url: str = answer.json()["url"]
         return url.replace("http://127.0.0.1:8016", self.url)
+
+
+@pytest.fixture(autouse=True)
+def _patient_services(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A busy machine is slow to say whose a key is; that makes no service away."""
+    monkeypatch.setattr(introspection, "_ASKING_SECONDS", 60.0)
 
 
 @pytest.fixture

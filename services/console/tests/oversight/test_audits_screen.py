@@ -8,6 +8,7 @@ from playwright.async_api import Page
 
 from chassis.database.pool import Connections
 from chassis.http.callers import Scope
+from chassis.testing import eventually
 from console.audits.views import finding_at, groups_of
 from envelope import new_event_id
 from envelope.brand import CATALOGUE
@@ -24,6 +25,13 @@ HOSTILE = "<img src=x onerror=window.hit=1>"
 async def put_findings(database_url: str, console: Any) -> None:
     """A stale article, one that is nearly the same, a draft that waits, and a keyword without an article."""
     await console.orchestrator.submit_keywords("acme", b"water hardness", content_type="text/plain")
+
+    async def ended() -> bool:
+        # Research gives the keyword a reason of its own, which must not come after the one below.
+        cycles = (await console.orchestrator.list_cycles(brand="acme"))["items"]
+        return all(each["state"] == "failed" for each in cycles)
+
+    await eventually(ended, within=120)
     connections = Connections(database_url, name="test", size=2)
     await connections.open()
     try:
