@@ -26,6 +26,13 @@ async def test_nothing_that_is_asked_makes_the_monitor_fail(
             {"queue": "publisher-commands", "type": "content.publish", "until": now, "limit": 1},
             {"ids": ids[:2], "limit": 2},
             {"reason": "not needed"},
+            {
+                "address": "bob@acme.example",
+                "language": "de",
+                "url": f"https://console.acme.example/invitations/{'a' * 43}",
+                "name": "Bob",
+                "inviter": "Ada",
+            },
         ],
         key=api.headers["X-Service-Key"],
         document=document,

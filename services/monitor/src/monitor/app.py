@@ -56,7 +56,16 @@ def build(settings: Settings) -> Service:
         if client is not None:
             service.closes(client)
     callers = callers_by_key(settings.peer("orchestrator"), settings.service_key, service.closes)
-    service.serve(create_api(service.database, operations, callers, gateway, notifier))
+    service.serve(
+        create_api(
+            service.database,
+            operations,
+            callers,
+            gateway,
+            notifier,
+            invitation_mails_per_hour=settings.invitation_mails_per_hour,
+        )
+    )
     if gateway is not None and notifier is not None:
         poller = notifications.NotificationPoller(service.database)
         for source in _sources(service.database, gateway, orchestrator, receipts):

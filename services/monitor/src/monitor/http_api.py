@@ -11,6 +11,7 @@ from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
 from monitor import dead_letters, problem_codes
 from monitor.dead_letters import DeadLetterOperations
+from monitor.invitations import invitation_routes
 from monitor.notifications import Notifier, NotifierGateway, notification_routes
 
 DESCRIPTION: Final = (
@@ -26,6 +27,8 @@ def create_api(
     authorise: Authorise,
     gateway: NotifierGateway | None = None,
     notifier: Notifier | None = None,
+    *,
+    invitation_mails_per_hour: int = 20,
 ) -> FastAPI:
     """The API application; without a gateway, it refuses changes of notification routes and test messages."""
     app = api(
@@ -41,6 +44,7 @@ def create_api(
         app,
         *dead_letters.routes(database, operations),
         *notification_routes(database, gateway, notifier),
+        invitation_routes(database, gateway, per_hour=invitation_mails_per_hour),
     )
     keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES])
     return app

@@ -1,8 +1,16 @@
 """Problem codes of this service; `chassis.http.problem_codes` has those that all APIs share."""
 
+from http import HTTPStatus
 from typing import Final
 
-from chassis.http.problem_codes import conflict, listed_codes, not_found, unavailable, unprocessable
+from chassis.http.problem_codes import (
+    ProblemCode,
+    conflict,
+    listed_codes,
+    not_found,
+    unavailable,
+    unprocessable,
+)
 
 UNKNOWN_DEAD_LETTER = not_found("unknown_dead_letter", "There is no such dead letter.")
 DEAD_LETTER_NOT_READY = conflict("dead_letter_not_ready", "The state of the dead letter does not allow this.")
@@ -22,6 +30,19 @@ GATEWAY_NOT_CONFIGURED = unprocessable(
 )
 ACCOUNT_NOT_CHECKED = unavailable(
     "account_not_checked", "The gateway did not answer, so the account was not checked; try again."
+)
+MAIL_NOT_CONNECTED = unprocessable("mail_not_connected", "No mail server is connected for all brands.")
+INVITATION_MAIL_REFUSED = unprocessable(
+    "invitation_mail_refused", "The mail server does not take the mail; `detail` says why."
+)
+INVITATION_NOT_MAILED = unavailable(
+    "invitation_not_mailed",
+    "The mail server or the gateway did not answer; whether the mail went out is not known.",
+)
+TOO_MANY_INVITATION_MAILS = ProblemCode(
+    "too_many_invitation_mails",
+    "Too many invitations were mailed within an hour; again after `Retry-After`.",
+    HTTPStatus.TOO_MANY_REQUESTS,
 )
 
 ALL: Final = listed_codes(globals())

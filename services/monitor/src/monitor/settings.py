@@ -49,6 +49,12 @@ class Settings(ServiceSettings, KeyedSettings):
     retention_days: int = Field(
         default=30, ge=1, description="days after which settled dead letters are deleted; open ones are kept"
     )
+    invitation_mails_per_hour: int = Field(
+        default=20,
+        ge=1,
+        le=1000,
+        description="most invitations to the console that are mailed within an hour",
+    )
     # File with the time of the last backup; unset: no backup metric.
     backup_record: Path | None = None
     backup_max_age_hours: float | None = Field(

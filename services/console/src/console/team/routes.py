@@ -1,6 +1,6 @@
 """`/people`: owners see, invite and remove people, and end their sessions."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
 from typing import Final
@@ -22,16 +22,20 @@ from console.people.domain import SCOPES, Role, clean_name
 from console.sealing import new_token, seal, token_hash, token_key
 from console.sessions import store as sessions
 from console.sign_in.confirming import confirm_password
+from console.team.mailing import MadeInvitation, is_address, mail_link
+from console.texts import LANGUAGES
 
 router = APIRouter(include_in_schema=False)
 NAVIGATION: Final = (NavigationEntry("team", "/people", order=10, scope=Scope.ADMIN),)
+MAILED_LINK_GOOD_FOR: Final = timedelta(days=1)
+"""Longer than a link that is handed over: mail is read later."""
 _LONGEST_NAME: Final = 80
 
 
 async def _page(
     request: Request,
     viewer: PageViewer,
-    link: str | None = None,
+    made: MadeInvitation | None = None,
     *,
     form: Form | None = None,
     error: str | None = None,
@@ -48,7 +52,8 @@ async def _page(
         invitations=invitations,
         now=datetime.now(UTC),
         roles=list(Role),
-        link=link,
+        made=made,
+        languages=LANGUAGES,
         form=form or Form([]),
         error=error,
     )
@@ -62,12 +67,15 @@ async def show_people(request: Request, viewer: Viewer) -> Response:
 
 @router.post("/people/invite")
 async def invite(request: Request, viewer: Viewer, form: FormData) -> Response:
-    """Makes the person's API key with the owner's own, and shows the link once."""
+    """Makes the person's API key with the owner's own, and mails the link, or shows it once."""
     viewer.check_owner()
     await confirm_password(request, viewer, form)
     name, role, brands = clean_name(form.text("name")), form.text("role"), form.all("brands")
+    address = form.text("address")
     if not 1 <= len(name) <= _LONGEST_NAME or role not in list(Role):
         return await _page(request, viewer, form=form, error=viewer.t("people.name_missing"))
+    if address and not is_address(address):
+        return await _page(request, viewer, form=form, error=viewer.t("team.address_wrong"))
     async with parts_of(request).connections.connection() as connection:
         if await store.find_by_name(connection, name) is not None:
             return await _page(request, viewer, form=form, error=viewer.t("people.name_taken"))
@@ -76,6 +84,7 @@ async def invite(request: Request, viewer: Viewer, form: FormData) -> Response:
     async def act() -> Response:
         await _revoke_unneeded(request, viewer)
         parts, token = parts_of(request), new_token()
+        good_until = datetime.now(UTC) + (MAILED_LINK_GOOD_FOR if address else LINK_GOOD_FOR)
         make_key = partial(
             viewer.orchestrator.create_key,
             scopes=[scope.value for scope in sorted(SCOPES[Role(role)])],
@@ -99,9 +108,21 @@ async def invite(request: Request, viewer: Viewer, form: FormData) -> Response:
                 key_id=made["about"]["key_id"],
                 sealed_key=seal(made["key"].encode(), token_key(token), "invitation"),
                 invited_by=viewer.person.name,
-                expires_at=datetime.now(UTC) + LINK_GOOD_FOR,
+                expires_at=good_until,
             )
-        return await _page(request, viewer, parts.urls.absolute(f"/invitations/{token}"))
+        link = parts.urls.absolute(f"/invitations/{token}")
+        if not address:
+            return await _page(request, viewer, MadeInvitation(link, good_until))
+        mailed = await mail_link(
+            viewer,
+            link,
+            good_until,
+            address=address,
+            name=name,
+            language=form.text("language"),
+            installation=parts.settings.installation_name,
+        )
+        return await _page(request, viewer, mailed)
 
     return await once(request, viewer, form, act)
 

@@ -94,8 +94,10 @@ class NotifierGateway(PeerClient):
         account: NotifierAccount,
         brand: str | None,
         form: ProviderRequest | Mail,
+        *,
+        seconds: float = _SECONDS,
     ) -> str | None:
-        """Sends a message through an account; returns a remark on a partial success, or None.
+        """Sends a message through an account within `seconds`; returns a remark on a partial success, or None.
 
         Raises:
             DeliveryPostponedError: nothing was sent.
@@ -106,12 +108,12 @@ class NotifierGateway(PeerClient):
         body: dict[str, Any] = {} if brand is None else {"brand": brand}
         match form:
             case ProviderRequest():
-                body |= {"method": "POST", "path": form.path, "json": dict(form.json), "seconds": _SECONDS}
+                body |= {"method": "POST", "path": form.path, "json": dict(form.json), "seconds": seconds}
                 body |= {"query": dict(form.query), "headers": dict(form.headers)}
                 path += "/requests"
             case Mail():
                 body |= {"to": list(form.to), "subject": form.subject, "text": form.text}
-                body |= {"html": form.html, "message_id": form.message_id}
+                body |= {"html": form.html, "message_id": form.message_id, "seconds": seconds}
                 path += "/mail"
         try:
             reply = await self._http.ask("POST", path, json=body)
