@@ -37,7 +37,7 @@ For example:
 
 _FILE: Final = re.compile(r"[a-z0-9-]+(?:/[a-z0-9_-][a-z0-9._-]*)+")
 """File names that are accepted, so that no answer can write outside the folder."""
-SiteSetting = Literal["accent", "typefaces", "tags", "author", "address", "canonical_source"]
+SiteSetting = Literal["accent", "typefaces", "tags", "author", "address", "canonical_source", "menu"]
 
 
 @app.command()
@@ -57,9 +57,10 @@ def set_site(
     about: str | None = None,
     address: str | None = None,
     canonical_source: Annotated[bool | None, typer.Option("--canonical-source/--no-canonical-source")] = None,
+    menu: Annotated[list[str] | None, typer.Option(metavar="TITLE=PAGE")] = None,
     clear: list[SiteSetting] | None = None,
 ) -> Result:
-    """Changes the given settings of a site; given tags replace all previous tags.
+    """Changes the given settings of a site; given tags and menu entries replace all previous ones.
 
     Options:
         accent: Colour of links, tags and covers.
@@ -69,6 +70,7 @@ def set_site(
         about: Some sentences about the author.
         address: The site's own origin, such as https://blog.acme.example.
         canonical_source: An article that quotes a single source names that source's address as canonical.
+        menu: An entry of the menu, such as "Cold brew=/tags/cold-brew" or "Shop=https://shop.acme.example"; repeat for all.
         clear: A setting to reset to its default; repeat for more.
     """
     if about is not None and author is None:
@@ -80,10 +82,18 @@ def set_site(
         "author": None if author is None else {"name": author, "about": about or ""},
         "address": address,
         "canonical_source": canonical_source,
+        "menu": [_menu_entry(each) for each in menu] if menu else None,
     }
     changes = given_settings(settings, clear or (), "site set")
     changes |= dict.fromkeys(clear or ())
     return _shown(publisher.update_site_settings(brand, **changes))
+
+
+def _menu_entry(text: str) -> dict[str, str]:
+    title, is_there, to = text.partition("=")
+    if not is_there:
+        raise UsageError(f"--menu {text}: write TITLE=PAGE, such as Search=/search/")
+    return {"title": title, "to": to}
 
 
 @app.command()
@@ -256,6 +266,7 @@ def _shown(site: "answers.SiteView") -> Result:
         ("tags", ", ".join(site["tags"]) or "-"),
         ("author", f"{author['name']}: {author['about']}".rstrip(": ") if author else "-"),
         ("address", site["address"] or "-"),
+        ("menu", ", ".join(f"{each['title']}: {each['to']}" for each in site["menu"]) or "as it comes"),
         ("canonical", "the source, if it is a single one" if site["canonical_source"] else "the site"),
     ]
     return Result(site, table(("setting", "value"), rows), note=f"the site is at {site['url']}")

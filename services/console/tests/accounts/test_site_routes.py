@@ -1,11 +1,14 @@
 """The site's settings beside a real publisher, and the pages in a real browser."""
 
 from collections.abc import AsyncIterator
+from html import unescape
+from io import BytesIO
 from typing import Any
 
 import asyncpg
 import httpx
 import pytest
+from PIL import Image
 from playwright.async_api import Page
 
 from client import Address
@@ -35,6 +38,57 @@ async def test_settings_are_saved_once_and_what_others_changed_stays(
     assert found["author"] == {"name": "Ada", "about": ""}
     shown = await person.get(saved.headers["location"])
     assert 'value="#1f6154"' in shown.text
+
+
+async def test_a_site_is_seen_before_it_is_saved(
+    acme: None, person: httpx.AsyncClient, publisher: AsyncPublisher
+) -> None:
+    typed = {
+        "accent": "#102030",
+        "typefaces": "serif",
+        "was-typefaces": "serif",
+        "menu": "Shop | https://shop.example",
+    }
+    shown = await person.post(f"{SITE}/preview", data={"once": "p1", **typed})
+    assert shown.status_code == 200
+    assert "nothing of it is saved yet" in shown.text
+    frame = unescape(shown.text.partition('sandbox src="')[2].partition('"')[0])
+    assert frame.startswith(f"{SITE}/look?settings=")
+    look = await person.get(frame)
+    assert (">Shop</a>" in look.text, "#102030" in look.text) == (True, True)
+    assert look.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
+    assert (await publisher.get_site_settings("acme"))["menu"] == []
+    wrong = await person.get(f"{SITE}/look", params={"settings": '{"accent": "<b>"}'})
+    assert (wrong.status_code, "<b>" in wrong.text) == (422, False)
+
+
+async def test_a_logo_is_set_once_and_refused_in_a_sentence(
+    acme: None, person: httpx.AsyncClient, publisher: AsyncPublisher
+) -> None:
+    put = f"{SITE}/logo?once=l1"
+    told = [await person.post(put, content=picture()) for _ in range(2)]
+    assert [(each.status_code, each.text) for each in told] == [
+        (200, "The site has the new logo. Pages show it within a minute.")
+    ] * 2
+    assert (await publisher.get_logo("acme"))["width"] == 40
+    assert 'src="data:image/png;base64,iVBOR' in (await person.get(f"{SITE}/look")).text
+    refused = {
+        b"<svg xmlns='http://www.w3.org/2000/svg'/>": (422, "The file is no PNG"),
+        picture()[:60]: (422, ""),
+        picture() + b"x" * 1_000_000: (413, "more than 1 MB"),
+    }
+    for number, (content, (status, sentence)) in enumerate(refused.items()):
+        answer = await person.post(f"{SITE}/logo?once=no{number}", content=content)
+        assert (answer.status_code, sentence in answer.text) == (status, True)
+    removed = await person.post(f"{SITE}/logo/remove", data={"once": "l2"})
+    assert removed.headers["location"] == f"{SITE}?done=logo_removed"
+    assert "The site has no logo." in (await person.get(SITE)).text
+
+
+def picture() -> bytes:
+    made = BytesIO()
+    Image.new("RGB", (40, 20), "#1f6154").save(made, "PNG")
+    return made.getvalue()
 
 
 async def test_a_refused_form_keeps_what_was_typed(acme: None, person: httpx.AsyncClient) -> None:
@@ -74,7 +128,7 @@ async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
         assert "<fieldset disabled" in shown
         assert "Save the settings" not in shown
         assert "Restore all defaults" not in shown
-        for path in (SITE, f"{SITE}/reset", f"{SITE}/logo/remove"):
+        for path in (SITE, f"{SITE}/reset", f"{SITE}/logo", f"{SITE}/logo/remove"):
             assert (await eve.post(path, data={"once": "x", **FIELDS})).status_code == 403, path
     assert (await publisher.get_site_settings("acme"))["accent"] is None
 
@@ -96,6 +150,21 @@ async def test_a_person_saves_in_a_browser_and_axe_finds_nothing(
     await page.fill("[name=author]", "<script>window.hit = 1</script>")
     async with page.expect_navigation():
         await page.get_by_role("button", name="Save the settings of the site").click()
+    logo = {"name": "logo.png", "mimeType": "image/png", "buffer": picture()}
+    await page.set_input_files("[data-logo] input", {**logo, "buffer": b"no picture"})
+    await page.get_by_text("The file is no PNG").wait_for()
+    await page.set_input_files("[data-logo] input", logo)  # type: ignore[arg-type]  # a FilePayload
+    await page.locator("[data-logo] canvas").wait_for()
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="Use this logo").click()
+    await page.get_by_text("The site has the new logo.").wait_for()
+    await page.fill("[name=menu]", "Shop | https://shop.example")
+    async with page.expect_navigation():
+        await page.get_by_role("button", name="See it before saving").click()
+    inside = page.frame_locator("iframe").first
+    await inside.get_by_role("link", name="Shop").wait_for()
+    assert (await inside.locator("img.logo").get_attribute("src") or "").startswith("data:image/png")
+    assert (await publisher.get_site_settings("acme"))["menu"] == []
     await page.goto(f"{console.url}/b/acme/accounts")
     await page.fill("[name=name]", "company-blog")
     async with page.expect_navigation():

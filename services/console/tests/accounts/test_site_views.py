@@ -3,7 +3,7 @@
 from typing import Any
 
 from console.pages import Form
-from console.site.views import changes_of, fields_of, preview_path
+from console.site.views import changes_of, fields_of, is_picture, preview_path, views_of
 
 SETTINGS: dict[str, Any] = {
     "accent": "#1f6154",
@@ -12,6 +12,7 @@ SETTINGS: dict[str, Any] = {
     "author": {"name": "Ada", "about": "Roasts."},
     "address": None,
     "canonical_source": True,
+    "menu": [{"title": "Shop", "to": "https://shop.example"}],
 }
 
 
@@ -28,8 +29,27 @@ def test_only_what_a_person_changed_is_sent() -> None:
         "author": None,
         "canonical_source": False,
     }
+    two = form(menu="Shop | https://shop.example\n\nA|B | /tags/tea ")
+    assert changes_of(two)["menu"][1] == {"title": "A|B", "to": "/tags/tea"}
+    assert changes_of(form(menu="")) == {"menu": None}
 
 
-def test_the_preview_is_of_the_first_draft() -> None:
-    assert preview_path("acme", []) is None
-    assert preview_path("acme", [{"content_id": "c1", "version": 3}]) == "/b/acme/drafts/c1/page?version=3"
+def test_the_preview_has_what_is_not_saved_yet() -> None:
+    assert preview_path("acme", {}) == "/b/acme/site/look"
+    assert preview_path("acme", {"accent": None}) == "/b/acme/site/look?settings=%7B%22accent%22%3A+null%7D"
+
+
+def test_a_picture_is_known_by_its_first_bytes() -> None:
+    webp = b"RIFF\x00\x00\x00\x00WEBP"
+    assert all(map(is_picture, (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff\xe0", webp)))
+    assert not any(map(is_picture, (b"", b"GIF89a", b"<svg", b"RIFF\x00\x00\x00\x00WAVE")))
+
+
+def test_the_best_day_is_the_measure_of_all() -> None:
+    days = [{"day": "2027-03-01", "views": 1}, {"day": "2027-03-02", "views": 4}]
+    shown = views_of({"total": 5, "days": days, "pages": [{"title": "A"}] * 12})
+    assert ([each["share"] for each in shown["days"]], len(shown["pages"])) == ([25, 100], 10)
+    assert (
+        views_of({"total": 0, "days": [{"day": "2027-03-01", "views": 0}], "pages": []})["days"][0]["share"]
+        == 0
+    )

@@ -16,7 +16,7 @@ from publisher.covers import Covers
 from publisher.indexnow import indexnow_routes
 from publisher.logos import FILES, logo_routes
 from publisher.newsletters import newsletter_routes
-from publisher.previews import MADE_ONCE, DraftReader, draft_page_routes, preview_routes
+from publisher.previews import MADE_ONCE, DraftReader, draft_page_routes, preview_routes, site_page_routes
 from publisher.short_links import measure_routes
 from publisher.site_export import export_routes
 from publisher.site_settings import CustomHosts, HostProof, site_settings_routes
@@ -57,6 +57,7 @@ def create_api(
         export_routes(database, urls, covers or Covers(database), articles_per_page=articles_per_page),
         newsletter_routes(database, urls),
         preview_routes(database, urls),
+        site_page_routes(database, urls),
         *([draft_page_routes(database, urls, drafts)] if drafts else []),
         view_routes(database, urls),
         indexnow_routes(database, urls),

@@ -268,6 +268,14 @@ class Author(_Document):
         return PageSlug(slugify(self.name, max_length=_MAX_SLUG_LENGTH) or "author")
 
 
+class MenuEntry(_Document):
+    """An entry of a site's menu."""
+
+    title: str
+    to: str
+    """A page of the site, such as `/` or `/tags/espresso`, or an address over https."""
+
+
 class SiteSettings(_Document):
     """A brand's settings of its site; the defaults apply to everything unset."""
 
@@ -281,6 +289,8 @@ class SiteSettings(_Document):
     """The site's own origin: `https://blog.example.org`."""
     canonical_source: bool = False
     """Whether an article that quotes a single source names that source's address as canonical."""
+    menu: tuple[MenuEntry, ...] = ()
+    """The entries of the menu, in this order; empty: those that every site has."""
 
 
 def tag_slug(tag: str) -> PageSlug:

@@ -23,7 +23,7 @@ from publisher.covers import Cover, Format
 from publisher.domain import SLUG_PATTERN, ArticlePage, Author, BrandSlug, PageSlug, PageSummary, Site
 from publisher.markup import plain_text, sanitise
 from publisher.site_search import RelatedArticles, Tag
-from publisher.site_settings import own_stylesheet
+from publisher.site_settings import menu_links, own_stylesheet
 from publisher.urls import SiteUrls
 
 _LINKED: Final = re.compile(r"<link [^>]*>\n?")
@@ -66,6 +66,7 @@ class Renderer:
             language_tag=domain.language_tag,
             list_picture=_list_picture,
             look=own_stylesheet,
+            menu_links=menu_links,
             note_of=lambda page: domain.quotation_note(page.sources, page.label),
             share_links=share_links,
             source_address=domain.quoted_address,
@@ -121,12 +122,12 @@ class Renderer:
 
     def draft_page(self, site: Site, page: ArticlePage) -> str:
         """The page of a draft in one document, with its styles and without links to anything that the site would have to serve."""
-        own = own_stylesheet(site.settings)
-        styles = ASSETS.texts[ASSETS.stylesheet] + ("" if own is None else f"\n{own.css}")
         context: dict[str, object] = {"page": page, "related": RelatedArticles(), "cover": None}
-        document = self._of_site("draft_page.html.j2", site, **context)
-        # The styles are this program's own, so they cannot end the element.
-        return _LINKED.sub("", document).replace("</head>", f"<style>{styles}</style>\n</head>", 1)
+        return _in_one_document(self._of_site("draft_page.html.j2", site, **context), site)
+
+    def front_page(self, site: Site, listing: ArticleListPage, tags: Sequence[Tag]) -> str:
+        """The site's first page in one document, with its styles; pictures have the addresses that `urls` gives."""
+        return _in_one_document(self.index(site, listing, tags), site)
 
     def newsletter(
         self, site: Site, page: ArticlePage, styled: Callable[[Markup], Markup], look: Mapping[str, str]
@@ -278,6 +279,14 @@ class Renderer:
             *Format.LINK.size,
             cover.alternative_text,
         )
+
+
+def _in_one_document(document: str, site: Site) -> str:
+    own = own_stylesheet(site.settings)
+    styles = ASSETS.texts[ASSETS.stylesheet] + ("" if own is None else f"\n{own.css}")
+    # The styles are this program's own, so they cannot end the element. Links of a preview lead nowhere.
+    added = f'<style>{styles}</style>\n<base target="_blank">\n</head>'
+    return _LINKED.sub("", document).replace("</head>", added, 1)
 
 
 def cover_of(site: Site, page: PageSummary) -> Cover:

@@ -18,7 +18,7 @@ from chassis.testing import serving
 from messaging import Database
 from publisher import store
 from publisher.api import create_api
-from publisher.domain import Author, BrandSlug, SiteSettings
+from publisher.domain import Author, BrandSlug, MenuEntry, SiteSettings
 from publisher.http_api import create_app
 from publisher.markup import Home, to_html
 from publisher.site_settings import store as site_settings
@@ -51,7 +51,15 @@ async def brandctl(
         await store.publish(tx.connection, gone)
         assert await store.take_down(tx.connection, gone.article)
         with_settings = SiteSettings(
-            tags=("cold brew", "kettle"), author=Author(name="Ada"), accent="#1f6154"
+            tags=("cold brew", "kettle"),
+            author=Author(name="Ada"),
+            accent="#1f6154",
+            menu=(
+                MenuEntry(title="Start", to="/"),
+                MenuEntry(title="Brews", to="/tags/cold-brew"),
+                MenuEntry(title="Guide", to="/cold-brew"),
+                MenuEntry(title="Find", to="/search/"),
+            ),
         )
         await site_settings.save(tx.connection, BrandSlug("daily-grind"), with_settings)
     sites = create_app(database, urls, articles_per_page=2)

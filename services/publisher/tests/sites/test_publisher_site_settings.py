@@ -1,6 +1,7 @@
 """What a brand decides about its site, over the API; and hosts of its own, as visitors reach them."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -85,6 +86,7 @@ async def test_what_is_decided_stays_until_somebody_decides_otherwise(web: Web) 
         "author": None,
         "address": None,
         "canonical_source": False,
+        "menu": [],
     }
     await web.decide(accent="#1F6154", tags=["  Cold   brew ", "Espresso"])
     told = (await web.decide(author={"name": "Ada", "about": "Brews."}, typefaces="mixed")).json()
@@ -124,6 +126,13 @@ async def test_of_two_who_decide_different_things_at_a_time_both_have_their_way(
         {"accent": "red"},
         {"tags": ["a", "A "]},
         {"tags": ["☕"]},
+        {"menu": [{"title": "Shop", "to": "http://shop.example"}]},
+        {"menu": [{"title": "Shop", "to": "https://user:pw@shop.example"}]},
+        {"menu": [{"title": "Shop", "to": "javascript:alert(1)"}]},
+        {"menu": [{"title": "Shop", "to": "//shop.example"}]},
+        {"menu": [{"title": "Shop", "to": "/v1/../x"}]},
+        {"menu": [{"title": "Shop", "to": 'https://shop.example/"><b>'}, {"title": " ", "to": "/"}]},
+        {"menu": [{"title": "Shop", "to": "/"}] * 13},
         {"tags": ["x"] * 21},
         {"typefaces": "comic"},
         {"author": {"name": " "}},
@@ -349,3 +358,52 @@ async def test_brandctl_sets_shows_and_takes_back(web: Web, tmp_path: Path) -> N
         told = await site.json("set", "acme", "--clear", "address")
         assert (told["address"], told["tags"], told["author"]["name"]) == (None, ["Espresso"], "Ada")
         assert "as it comes" in (await site("reset", "acme")).out
+
+
+MENU = [
+    {"title": "Cold <b>", "to": "/tags/cold-brew"},
+    {"title": "Start", "to": "/"},
+    {"title": "Guide", "to": "/cold-brew"},
+    {"title": "Find", "to": "/search/"},
+    {"title": "Ada", "to": "/authors/ada"},
+    {"title": "Shop", "to": "https://shop.example/?a=1&b=2"},
+]
+
+
+async def test_a_menu_of_ones_own_leads_to_pages_of_the_site_and_elsewhere(web: Web) -> None:
+    await web.publish(slug="cold-brew")
+    assert (await web.decide(menu=MENU)).json()["menu"] == MENU
+    page = lxml_html.fromstring((await web.client.get("/sites/daily-grind/")).text)
+    links = [(each.text, each.get("href")) for each in page.xpath("//nav[@class='menu quiet']/a")]
+    start = "/sites/daily-grind/"
+    assert links == [
+        ("Cold <b>", f"{start}tags/cold-brew"),
+        ("Start", start),
+        ("Guide", f"{start}cold-brew"),
+        ("Find", f"{start}search/"),
+        ("Ada", f"{start}authors/ada"),
+        ("Shop", "https://shop.example/?a=1&b=2"),
+        ("Subscribe", "#subscribe"),
+    ]
+    await web.decide(menu=None)
+    assert "Shop" not in (await web.client.get("/sites/daily-grind/")).text
+
+
+async def test_a_site_is_shown_with_settings_that_nobody_has_saved(web: Web) -> None:
+    path = f"{SITE}/page"
+    await web.publish(slug="cold-brew", title="Cold brew <i>")
+    wanted = {"accent": "#102030", "menu": MENU, "tags": ["cold brew"]}
+    shown = await web.client.get(path, params={"settings": json.dumps(wanted)}, headers=KEY)
+    assert shown.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
+    page = lxml_html.fromstring(shown.text)
+    assert [each.text for each in page.xpath("//nav[@class='menu quiet']/a")][-2:] == ["Shop", "Subscribe"]
+    assert ("#102030" in shown.text, "Cold brew &lt;i&gt;" in shown.text) == (True, True)
+    assert {each.get("src")[:5] for each in page.xpath("//img")} == {"data:"}
+    assert not page.xpath("//link | //script")
+    assert (await web.client.get(SITE, headers=KEY)).json()["menu"] == []
+    assert "#102030" not in (await web.client.get(path, headers=KEY)).text
+    for wrong in ("no", "{}", '{"accent": "red"}'):
+        assert (await web.client.get(path, params={"settings": wrong}, headers=KEY)).status_code == 422
+    assert (await web.client.get(path)).status_code == 401
+    without_a_site = await web.client.get("/v1/brands/other/site/page", headers=KEY)
+    assert (without_a_site.status_code, "<h1><bdi>other</bdi></h1>" in without_a_site.text) == (200, True)

@@ -1,14 +1,16 @@
 """Routes of the page about a brand's own site."""
 
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
+from markupsafe import escape
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from chassis.http.callers import Scope
-from client import RefusedError
+from client import ClientError, RefusedError
+from console.drafts.draft_page import PAGE_HEADERS
 from console.list_filters import safe_link
 from console.pages import (
     Form,
@@ -26,8 +28,12 @@ from console.sign_in.confirming import confirm_password
 from console.site import views
 
 NAVIGATION: Final = (NavigationEntry("site", "/b/{brand}/site", 80),)
-DONE: Final = ("saved", "nothing", "reset", "logo_removed")
+DONE: Final = ("saved", "nothing", "reset", "logo_set", "logo_removed")
 """What the page says was done, by the word in its address."""
+
+MAX_LOGO_BYTES: Final = 1_000_000
+"""As the publisher has it."""
+_MOST_SETTINGS: Final = 20_000
 
 router = APIRouter(include_in_schema=False)
 
@@ -50,9 +56,9 @@ async def _show(
     parts = await viewer.gather(
         settings=viewer.publisher.get_site_settings(brand),
         logo=_logo(viewer, brand),
-        drafts=viewer.orchestrator.list_drafts(brand=brand, limit=1),
+        read=viewer.publisher.get_views(brand),
     )
-    settings, drafts = parts["settings"], parts["drafts"]
+    settings, read = parts["settings"], parts["read"]
     stored = views.fields_of(settings) if settings else {}
     return page(
         request,
@@ -65,7 +71,10 @@ async def _show(
         refusal=refusal,
         fields=stored if form is None else views.typed_fields(form),
         shown=stored if form is None else views.shown_fields(form),
-        preview=views.preview_path(brand, drafts["items"]) if drafts else None,
+        preview=views.preview_path(brand, {} if form is None else views.changes_of(form)),
+        unsaved=form is not None,
+        views=views.views_of(read) if read else None,
+        most=MAX_LOGO_BYTES,
         typefaces=views.TYPEFACES,
         widths=views.WIDTHS,
         safe=safe_link,
@@ -98,6 +107,55 @@ async def save_site(request: Request, brand: str, viewer: Viewer, form: FormData
         return await _show(request, brand, viewer, form=form, refusal=refusal, status=status)
 
     return await once_or_refused(request, viewer, form, act, refused)
+
+
+@router.post("/b/{brand}/site/preview")
+async def preview_site(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
+    """Shows the site with what was typed, and saves nothing."""
+    return await _show(request, brand, viewer, form=form)
+
+
+@router.get("/b/{brand}/site/look")
+async def show_look(
+    brand: str, viewer: Viewer, settings: Annotated[str, Query(max_length=_MOST_SETTINGS)] = ""
+) -> Response:
+    """The site's first page, for a frame."""
+    status, document = HTTPStatus.OK, ""
+    try:
+        document = await viewer.publisher.get_site_page(brand, settings=settings or None)
+    except RefusedError as error:
+        status, document = HTTPStatus.UNPROCESSABLE_ENTITY, _plain(str(error))
+    except ClientError:
+        status, document = HTTPStatus.BAD_GATEWAY, _plain(viewer.t("site.no_preview"))
+    return HTMLResponse(document, status, headers=PAGE_HEADERS)
+
+
+def _plain(text: str) -> str:
+    return f"<!DOCTYPE html><title>…</title><p>{escape(text)}</p>"
+
+
+@router.post("/b/{brand}/site/logo")
+async def set_logo(request: Request, brand: str, viewer: Viewer) -> Response:
+    """Takes a picture as the body, sent by the page's script, which shows the sentence of the answer."""
+    viewer.check_may(Scope.OPERATE)
+    content = bytearray()
+    async for piece in request.stream():
+        content += piece
+        if len(content) > MAX_LOGO_BYTES:
+            return PlainTextResponse(viewer.t("site.logo_too_large"), HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+    if not views.is_picture(bytes(content[:12])):
+        return PlainTextResponse(viewer.t("site.logo_no_picture"), HTTPStatus.UNPROCESSABLE_ENTITY)
+
+    async def act() -> Response:
+        await viewer.publisher.set_logo(brand, bytes(content))
+        return PlainTextResponse(viewer.t("site.done.logo_set"))
+
+    async def refused(refusal: str, status: int) -> Response:
+        return PlainTextResponse(refusal, status)
+
+    return await once_or_refused(
+        request, viewer, Form([("once", request.query_params.get("once", ""))]), act, refused
+    )
 
 
 @router.post("/b/{brand}/site/reset")

@@ -1,14 +1,16 @@
 """What the page about a brand's site shows, and what its form changes. Pure: no I/O."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from console.pages import Form
 
 TYPEFACES: Final = ("serif", "sans", "mixed")
 WIDTHS: Final = (360, 768, 1280)
 """Of the previews, in pixels: a phone, a tablet and a desktop."""
-FIELDS: Final = ("accent", "typefaces", "tags", "author", "about", "address", "canonical_source")
+FIELDS: Final = ("accent", "typefaces", "tags", "author", "about", "address", "canonical_source", "menu")
 
 
 def fields_of(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -22,6 +24,7 @@ def fields_of(settings: Mapping[str, Any]) -> dict[str, str]:
         "about": author["about"],
         "address": settings["address"] or "",
         "canonical_source": "1" if settings["canonical_source"] else "",
+        "menu": "\n".join(f"{each['title']} | {each['to']}" for each in settings["menu"]),
     }
 
 
@@ -48,15 +51,46 @@ def changes_of(form: Form) -> dict[str, Any]:
         wanted["author"] = given if typed["author"] or typed["about"] else None
     if "canonical_source" in changed:
         wanted["canonical_source"] = bool(typed["canonical_source"])
+    if "menu" in changed:
+        wanted["menu"] = [_entry(line) for line in _lines(typed["menu"])] or None
     return wanted
+
+
+def _entry(line: str) -> dict[str, str]:
+    """An entry of the menu, of a line such as `Brews | /tags/cold-brew`; the publisher refuses one without an address."""
+    title, _, to = line.rpartition("|")
+    return {"title": title.strip(), "to": to.strip()}
 
 
 def _lines(text: str) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 
-def preview_path(brand: str, drafts: Sequence[Mapping[str, Any]]) -> str | None:
-    """Returns the address of a page of the brand as it will look, of its first draft; None without drafts."""
-    if not drafts:
-        return None
-    return f"/b/{brand}/drafts/{drafts[0]['content_id']}/page?version={drafts[0]['version']}"
+def preview_path(brand: str, changes: Mapping[str, Any]) -> str:
+    """Returns the address of the site's first page with changes that nobody has saved."""
+    settings = f"?{urlencode({'settings': json.dumps(changes)})}" if changes else ""
+    return f"/b/{brand}/site/look{settings}"
+
+
+_PICTURES: Final = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
+
+
+def is_picture(content: bytes) -> bool:
+    """Whether a file begins like a PNG, JPEG or WebP; its name says nothing. The publisher reads it whole."""
+    return content.startswith(_PICTURES) or (content[:4] == b"RIFF" and content[8:12] == b"WEBP")
+
+
+MOST_PAGES: Final = 10
+"""Of the most read ones, that are shown."""
+
+
+def views_of(found: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns how often pages were read: the sum, the most read ones, and the days with the share of the best day in percent."""
+    most = max((each["views"] for each in found["days"]), default=0)
+    return {
+        "total": found["total"],
+        "pages": found["pages"][:MOST_PAGES],
+        "days": [
+            {**each, "share": round(100 * each["views"] / most) if most else 0} for each in found["days"]
+        ],
+    }

@@ -5,8 +5,9 @@ sites under their own hosts.
 """
 
 from publisher.site_settings.custom_hosts import URLS, CustomHostMiddleware, CustomHosts
+from publisher.site_settings.menu import menu_links
 from publisher.site_settings.proof import GatewayHostProof, HostProof
-from publisher.site_settings.routes import site_settings_routes
+from publisher.site_settings.routes import SiteChange, site_settings_routes
 from publisher.site_settings.store import address_of, settings_of
 from publisher.site_settings.stylesheet import own_stylesheet, readable_by_day
 
@@ -16,7 +17,9 @@ __all__ = [
     "CustomHosts",
     "GatewayHostProof",
     "HostProof",
+    "SiteChange",
     "address_of",
+    "menu_links",
     "own_stylesheet",
     "readable_by_day",
     "settings_of",

@@ -24,13 +24,16 @@ from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
 from messaging import Database
 from publisher import problem_codes as codes
-from publisher.domain import Author, BrandSlug, SiteSettings, Typefaces, clean_line, tag_slug
+from publisher.domain import Author, BrandSlug, MenuEntry, SiteSettings, Typefaces, clean_line, tag_slug
 from publisher.site_settings import store
+from publisher.site_settings.menu import menu_target
 from publisher.site_settings.proof import HostProof, proof_path
 from publisher.site_settings.store import host_name, is_public_host
 from publisher.urls import SiteUrls
 
 MOST_TAGS: Final = 20
+MOST_ENTRIES: Final = 12
+"""Of a menu."""
 SITE: Final = "/v1/brands/{slug}/site"
 
 _ADDRESS: Final = re.compile(
@@ -83,6 +86,16 @@ class AuthorChange(BaseModel):
     """Text for the author's page."""
 
 
+class MenuEntryChange(BaseModel):
+    """An entry of the site's menu."""
+
+    model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+    title: Annotated[str, _Line, Field(min_length=1, max_length=40)]
+    to: Annotated[str, Field(max_length=300), AfterValidator(menu_target)]
+    """A page of the site (`/`, `/cold-brew`, `/tags/espresso`, `/authors/ada`, `/search/`), or an address over https."""
+
+
 class SiteChange(BaseModel):
     """A change of the settings: omitted fields stay, and `null` restores the default."""
 
@@ -98,6 +111,8 @@ class SiteChange(BaseModel):
     """The site's own origin, `https://blog.example.org`; it has to lead to the publisher."""
     canonical_source: bool | None = None
     """Whether an article that quotes a single source names that source's address as canonical, so that search engines prefer it."""
+    menu: Annotated[tuple[MenuEntryChange, ...], Field(max_length=MOST_ENTRIES)] | None = None
+    """The entries of the menu, in this order, instead of those that every site has."""
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
@@ -117,6 +132,7 @@ class SiteView(View):
     author: Author | None
     address: str | None
     canonical_source: bool
+    menu: tuple[MenuEntry, ...]
 
 
 def site_settings_routes(
