@@ -90,6 +90,7 @@ async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict
     return {
         "path.slug": list(SLUGS),
         "query.brand": list(SLUGS),
+        "query.path": ["steeping.md"],
         "path.cycle_id": cycles,
         "path.audit_id": audits,
         "path.step": ["fetch_research"],

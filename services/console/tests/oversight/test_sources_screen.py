@@ -1,18 +1,28 @@
 """Sources and documents beside a real research: settings, uploads, what was read and why not, and refusals without the right."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import httpx
 import pytest
 from playwright.async_api import Page
+from slugify import slugify as slug
 
+from chassis.database.pool import Connections
 from chassis.testing import eventually
 from client import Address
 from client.services.research import AsyncResearch
 from console.pages import Form
-from console.sources.views import DocumentFilter, fields_of, settings_of, size
+from console.sources.views import CITING, DocumentFilter, fields_of, settings_of, size
+from envelope import new_event_id
+from envelope.brand import CATALOGUE
+from messaging import Database
+from messaging.broker.publisher import Publisher
+from messaging.flow.relay import Relay
+from orchestrator.article_workflow.store import insert_content
+from writing.article import Article, ArticleSource
 
 KEY = "test-service-key-0123456789"
 SOURCES = "/b/acme/sources"
@@ -107,6 +117,51 @@ async def test_documents_are_uploaded_once_found_read_again_and_removed(
     assert (await person.post(f"{brew}/release", data={"once": "r2"})).status_code == 409
     await person.post(f"{brew}/remove", data={"once": "d1"})
     assert (await person.get(brew)).status_code == 404
+
+
+@pytest.fixture
+async def cite(orchestrator_database_url: str) -> AsyncIterator[Callable[..., Awaitable[None]]]:
+    """Stores a digest of a document, as an article of `acme`."""
+    connections = Connections(orchestrator_database_url, name="test", size=1)
+    await connections.open()
+    relay = Relay(connections, Publisher("amqp://nobody@127.0.0.1:1/", name="none"))
+    database = Database(connections, relay, "orchestrator", CATALOGUE)
+
+    async def store(path: str, title: str, text: str) -> None:
+        digest = Article(title, slug(title), "About it.", f"{text} [1]\n", 9, (), (1,), section="Steeping")
+        async with database.transaction() as tx:
+            await insert_content(
+                tx.connection,
+                content_id=new_event_id(),
+                brand_slug="acme",
+                keyword=title,
+                research_id=UUID(int=5),
+                article=digest,
+                sources=[ArticleSource(n=1, title="Cold brew", passages=(), path=path)],
+            )
+
+    yield store
+    await connections.close()
+
+
+async def test_a_document_shows_which_sentences_of_which_articles_rest_on_it_and_where_they_stand_in_it(
+    acme: None, person: httpx.AsyncClient, research: AsyncResearch, cite: Callable[..., Awaitable[None]]
+) -> None:
+    added = await research.add_document("acme", TEXT, name="brew.md")
+    document = f"{SOURCES}/documents/{added['id']}"
+    assert "No article of this brand cites this document." in (await person.get(document)).text
+    for number in range(CITING + 1):
+        await cite("brew.md", f"Brewing {number}", "It steeps <b>twelve</b> hours.")
+    await cite("other.md", "Storing", "It keeps for two weeks.")
+
+    first = (await person.get(document)).text
+    assert "It steeps &lt;b&gt;twelve&lt;/b&gt; hours." in first
+    assert "Cold brew \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} Steeping" in first
+    assert ("Brewing 20</a>" in first, "Brewing 0</a>" in first, "Storing" in first) == (True, False, False)
+    later = first.partition('href="?after=')[2].partition('"')[0]
+    second = (await person.get(document, params={"after": later})).text
+    assert ("Brewing 0</a>" in second, "Brewing 20</a>" in second) == (True, False)
+    assert (await person.get(document, params={"after": "no article"})).status_code == 200
 
 
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(

@@ -204,6 +204,8 @@ async def release_file(
 async def show_document(request: Request, brand: str, document: int, viewer: Viewer) -> Response:
     """A document of the brand: what research made of it, and what can be done."""
     parts = await viewer.gather(found=viewer.research.get_document(brand, document))
+    if parts["found"]:
+        parts |= await viewer.gather(citing=_citing(request, viewer, brand, parts["found"]["name"]))
     return page(
         request,
         viewer,
@@ -216,6 +218,13 @@ async def show_document(request: Request, brand: str, document: int, viewer: Vie
         safe=safe_link,
         may_operate=viewer.may(Scope.OPERATE),
         may_submit=viewer.may(Scope.SUBMIT),
+    )
+
+
+def _citing(request: Request, viewer: PageViewer, brand: str, name: str) -> Any:
+    """The brand's articles that cite the document; later pages of them are in the address."""
+    return viewer.orchestrator.get_sentences_of_source(
+        path=name, brand=brand, after=views.article_of(request.query_params), limit=views.CITING
     )
 
 

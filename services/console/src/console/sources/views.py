@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 from urllib.parse import urlencode
+from uuid import UUID
 
 from console.pages import Form
 
@@ -18,6 +19,8 @@ LISTS: Final = ("urls", "feeds", "blocked_hosts", "preferred_hosts", "own_hosts"
 FRESHNESS: Final = ("day", "week", "month", "year")
 QUERIES: Final = (1, 2, 3)
 PAGE_SIZE: Final = 50
+CITING: Final = 20
+"""Articles that cite a document, on one page."""
 _QUERIES: Final = 2
 _MAX_TEXT: Final = 200
 _MAX_CURSOR: Final = 2_000
@@ -57,6 +60,14 @@ class DocumentFilter:
         named = {"q": self.text, "state": self.state, "after": "" if after is None else str(after)}
         written = urlencode({name: value for name, value in named.items() if value})
         return f"?{written}" if written else "?"
+
+
+def article_of(query: Mapping[str, str]) -> UUID | None:
+    """The last article of the page before; None: the first page, also where an address was typed wrong."""
+    try:
+        return UUID(query.get("after", ""))
+    except ValueError:
+        return None
 
 
 def size(count: int) -> str:

@@ -86,7 +86,7 @@ async def search_articles(
     if query is not None:
         rare = await _few_with(connection, query)
         if rare is not None:
-            found = await _load(
+            found = await load_articles(
                 connection, rare if after is None else [each for each in rare if each < after]
             )
             return [
@@ -178,7 +178,7 @@ async def _latest(
     return [_found(row) for row in rows]
 
 
-async def _load(connection: Connection, content_ids: Sequence[UUID]) -> list[FoundArticle]:
+async def load_articles(connection: Connection, content_ids: Sequence[UUID]) -> list[FoundArticle]:
     """Loads these articles, the latest first; skips deleted ones."""
     if not content_ids:
         return []

@@ -12,6 +12,7 @@ from chassis.http.api import View
 from envelope.brand.article import ArticleText
 from envelope.brand.texts import prose
 from orchestrator.article_workflow.article_search import ArticleState, FoundArticle
+from orchestrator.article_workflow.citing_articles import CitingArticle
 from orchestrator.article_workflow.store import StoredContent
 from orchestrator.article_workflow.versions import MAX_VERSION, MarkedVersion, VersionEvidence
 from orchestrator.requests import RequestBody
@@ -345,5 +346,52 @@ class ArticleList(View):
         page = found[:limit]
         return cls(
             items=tuple(ArticleSummary(**asdict(each)) for each in page),
+            next=page[-1].content_id if len(found) > limit else None,
+        )
+
+
+class CitingSentenceView(View):
+    """A sentence of an article that rests on a document."""
+
+    text: str
+    """Of a digest, a whole paragraph or item."""
+    heading: str
+    """Of its section in the article; empty in the opening."""
+    verdict: Annotated[str, Field(examples=["held"])]
+    """As in the evidence of its article."""
+    given_by: Annotated[str, Field(examples=["rules"])]
+    """Who gave the verdict: `rules`, the name of a model, or the editor."""
+    titles: tuple[str, ...]
+    """Where its passage stands in the document: the titles above it, the page's first."""
+
+
+class CitingArticleView(View):
+    """An article with its sentences that rest on a document."""
+
+    content_id: UUID
+    brand_slug: Annotated[str, Field(examples=["daily-grind"])]
+    keyword: str
+    title: str
+    state: ArticleState
+    published_url: str | None
+    version: int
+    """Sentences that people changed since its writer are left out."""
+    sentences: tuple[CitingSentenceView, ...]
+    """In order; empty if the article is older than this record, or if people changed all of them."""
+
+
+class CitingArticleList(View):
+    """A page of articles, the latest first."""
+
+    items: tuple[CitingArticleView, ...]
+    next: UUID | None
+    """Send it as `after` to get the next page; null on the last one."""
+
+    @classmethod
+    def of(cls, found: Sequence[CitingArticle], limit: int) -> Self:
+        """Builds a page from up to `limit` + 1 articles; an extra one means that another page follows."""
+        page = found[:limit]
+        return cls(
+            items=tuple(CitingArticleView.model_validate(asdict(each)) for each in page),
             next=page[-1].content_id if len(found) > limit else None,
         )

@@ -26,10 +26,12 @@ from chassis.http.problem_codes import RefusalError
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.article_workflow.article_search import ArticleState, search_articles
+from orchestrator.article_workflow.citing_articles import MAX_PATH, find_citing
 from orchestrator.article_workflow.models import (
     ArticleList,
     CheckedTextView,
     CheckTextBody,
+    CitingArticleList,
     ContentList,
     ContentView,
     EvidenceView,
@@ -182,6 +184,34 @@ def _reading(database: Database) -> APIRouter:
                 since=since,
             )
         return ArticleList.of(found, limit)
+
+    @routes.get("/sources/sentences", summary="Read what rests on a document")
+    async def get_sentences_of_source(
+        caller: MayRead,
+        path: Annotated[
+            str,
+            Query(
+                description="The document, as the `path` of an article's source: its name, or its place in the shared folder.",
+                min_length=1,
+                max_length=MAX_PATH,
+                pattern=WITHOUT_NUL,
+                examples=["cold-brew.md"],
+            ),
+        ],
+        brand: Annotated[
+            str | None, Query(description="Only articles of this brand.", max_length=200, pattern=WITHOUT_NUL)
+        ] = None,
+        after: Annotated[UUID | None, Query(description=AFTER)] = None,
+        limit: PageLimit = DEFAULT_PAGE,
+    ) -> CitingArticleList:
+        """Returns the articles that cite a document, the latest first, each with the sentences that rest on it and their places in it.
+
+        A brand's own document and a file of the shared folder that have one name are not told apart.
+        """
+        brands = caller.brands if brand is None else {seen_slug(brand, caller)}
+        async with database.connection() as connection:
+            found = await find_citing(connection, path, brands=brands, after=after, limit=limit + 1)
+        return CitingArticleList.of(found, limit)
 
     return routes
 

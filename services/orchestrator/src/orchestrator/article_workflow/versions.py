@@ -221,12 +221,35 @@ async def find_marked(
     return None if found is None else await asyncio.to_thread(found.mark)
 
 
+async def find_evidence_of(
+    connection: Connection, content_ids: Sequence[UUID]
+) -> dict[UUID, VersionEvidence]:
+    """Returns the evidence of the current versions of several articles."""
+    rows = await _evidence_rows(connection, content_ids, None)
+
+    def read() -> dict[UUID, VersionEvidence]:
+        return {
+            row["content_id"]: VersionEvidence(
+                row["version"], standing(_written_evidence(row), row["body_markdown"])
+            )
+            for row in rows
+        }
+
+    return await asyncio.to_thread(read)
+
+
 async def _evidence_row(
     connection: Connection, content_id: UUID, version: int | None
 ) -> asyncpg.Record | None:
-    return await connection.fetchrow(
+    return next(iter(await _evidence_rows(connection, [content_id], version)), None)
+
+
+async def _evidence_rows(
+    connection: Connection, content_ids: Sequence[UUID], version: int | None
+) -> Sequence[asyncpg.Record]:
+    rows: Sequence[asyncpg.Record] = await connection.fetch(
         """
-        select v.version, v.body_markdown, w.body_markdown as written, v.evidence, c.research_id, b.language,
+        select c.content_id, v.version, v.body_markdown, w.body_markdown as written, v.evidence, c.research_id, b.language,
                w.measures @> '[{"name": "dropped"}]' as is_draft,
                (select json_agg(s order by r.version)::text from edit_readings as r, jsonb_array_elements(r.sentences) as s
                 where r.content_id = c.content_id) as read
@@ -238,12 +261,13 @@ async def _evidence_row(
             where w.content_id = c.content_id and w.version <= v.version and w.made_by = $2
             order by w.version desc limit 1
         ) as w
-        where c.content_id = $1
+        where c.content_id = any ($1::uuid[])
         """,
-        content_id,
+        list(content_ids),
         WRITER,
         version,
     )
+    return rows
 
 
 def _written_evidence(row: asyncpg.Record) -> ArticleEvidence:
