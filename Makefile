@@ -60,6 +60,11 @@ test-all: ## Run these and the tests marked `extended`, which take long and rare
 	@deploy/local/setup.sh servers browser tools
 	@$(PYTEST) -m 'not compose and not real and not slow' $(ARGS)
 
+.PHONY: pictures
+pictures: ## Renew the pictures of docs/console.md, of an installation that is started for them (for maintainers)
+	@deploy/local/setup.sh servers browser
+	@PICTURES=docs/images/console $(BIN)/python -m pytest -n 0 -m slow services/console/tests/whole/test_console_pictures.py $(ARGS)
+
 .PHONY: lint
 lint: ## Check style, types, import rules and the lock
 	@deploy/local/setup.sh python

@@ -72,8 +72,13 @@
       area.focus();
     },
   });
-  if (location.hash === "#reject" || location.hash === "#return") open(location.hash.slice(1));
-  if (location.hash === "#edit") draft.querySelector("textarea[name=body_markdown]")?.focus();
+  const begin = () => {
+    if (location.hash === "#reject" || location.hash === "#return") open(location.hash.slice(1));
+    if (location.hash === "#edit") draft.querySelector("textarea[name=body_markdown]")?.focus();
+  };
+  begin();
+  // Going to the fragment, the browser takes the focus away again, unless somebody types already.
+  addEventListener("load", () => setTimeout(() => { if (!isTyping(document.activeElement)) begin(); }));
 
   draft.querySelector("[data-select]")?.addEventListener("focus", (event) => event.target.select());
 

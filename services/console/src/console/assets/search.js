@@ -68,6 +68,8 @@
   const move = (event) => {
     const all = links(), at = all.indexOf(document.activeElement);
     if (event.key === "ArrowDown") (all[at + 1] ?? all[0] ?? input).focus();
+    // In the field, the browser would only empty it at first.
+    else if (event.key === "Escape") dialog.close();
     else if (event.key === "ArrowUp") (at > 0 ? all[at - 1] : at === 0 ? input : all.at(-1) ?? input).focus();
     else if (at >= 0 && event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey) return input.focus();
     else return;

@@ -14,6 +14,7 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
+from console.drafts.views import is_id
 from console.list_filters import ListFilter, safe_link
 from console.pages import Form, FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
 from console.posts import views
@@ -60,8 +61,9 @@ async def _show(
     status: int = HTTPStatus.OK,
     form: Form | None = None,
 ) -> Response:
-    post = await viewer.social.get_post(post_id)
-    if post["brand_slug"] != brand:
+    # A mistyped address is a page that is not there, too.
+    post = await viewer.social.get_post(post_id) if is_id(post_id) else None
+    if post is None or post["brand_slug"] != brand:
         raise HTTPException(HTTPStatus.NOT_FOUND)
     parts = await viewer.gather(
         decisions=viewer.social.list_post_decisions(post_id), receipt=_receipt(viewer, post_id)

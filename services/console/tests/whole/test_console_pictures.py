@@ -1,0 +1,224 @@
+"""The pictures of docs/console.md, of an installation as a small team would have it; `make pictures` renews them.
+
+Without PICTURES, the folder to write to, they are made all the same, and forgotten.
+"""
+
+import base64
+import os
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, Literal, NamedTuple
+
+import pytest
+from playwright.async_api import Page
+
+from brandctl.local import services
+from chassis.testing import eventually
+from client import Address
+from client.services.gateway import AsyncGateway
+from client.services.orchestrator import AsyncOrchestrator
+from client.services.publisher import AsyncPublisher
+from client.services.research import AsyncResearch
+from client.services.social import AsyncSocial
+
+ROOT: Final = Path(__file__).parents[4]
+KEY: Final = "test-service-key-0123456789"
+PASSWORD: Final = "correct horse battery staple"
+BRAND: Final = "harbor-coffee"
+HERE: Final = f"/b/{BRAND}"
+MOST_BYTES: Final = 150_000
+QUALITY: Final = 80
+PUBLISHED: Final = ("cold brew coffee", "pour-over coffee", "mortgage refinancing")
+WAITING: Final = ("grind size", "roast levels", "french press")
+DESKTOP: Final = (1280, 800)
+PHONE: Final = (390, 780)
+_ALWAYS_THE_SAME: Final = """() => {
+    // What was a moment ago is so at another time whenever the pictures are made.
+    const times = [...document.querySelectorAll('time[datetime]:not(.clock)')], now = Date.now();
+    const moments = [...new Set(times.map((each) => each.dateTime))].sort();
+    for (const each of times) {
+        const at = moments.indexOf(each.dateTime), isAhead = new Date(each.dateTime) > now;
+        each.textContent = `${isAhead ? 4 : 3} Mar 2026, ${isAhead ? 10 : 9}:${String(at % 60).padStart(2, '0')}`;
+    }
+    for (const each of document.querySelectorAll('code')) {
+        each.textContent = each.textContent.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '018f3a6e-7c1d-7b52-9f40-2a6d8e1c5b07');
+    }
+    window.scrollTo(0, window.scrollY);
+}"""
+
+
+class Picture(NamedTuple):
+    name: str
+    address: str
+    size: tuple[int, int] = DESKTOP
+    scheme: Literal["light", "dark"] = "light"
+    click: str = ""
+    """What is pressed before."""
+    top: str = ""
+    """What stands at the top."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    found = Path(os.environ.get("PICTURES") or tmp_path / "pictures")
+    found.mkdir(parents=True, exist_ok=True)
+    return found
+
+
+@pytest.fixture
+def corpus() -> Path:
+    """The sample documents, as they are."""
+    return ROOT / "deploy" / "demo" / "corpus"
+
+
+@pytest.fixture
+def service_urls(stack: services.ServiceAddresses) -> dict[str, str]:
+    return {f"{name}_url": stack.url(name) for name in (*services.NAMES, "gateway")}
+
+
+async def _wait_for(orchestrator: AsyncOrchestrator, states: set[str], count: int) -> None:
+    async def ended() -> bool:
+        found = (await orchestrator.search_for_keywords(brand=BRAND))["items"]
+        return len(found) == count and {each["state"] for each in found} <= states
+
+    await eventually(ended, within=240)
+
+
+@pytest.fixture
+async def harbor(console: Any, stack: services.ServiceAddresses) -> AsyncIterator[AsyncSocial]:
+    """A brand in the middle of its week."""
+    orchestrator: AsyncOrchestrator = console.orchestrator
+    async with (
+        AsyncSocial(Address(stack.url("social"), KEY)) as social,
+        AsyncResearch(Address(stack.url("research"), KEY)) as research,
+        AsyncPublisher(Address(stack.url("publisher"), KEY)) as publisher,
+        AsyncGateway(Address(stack.url("gateway"), KEY)) as gateway,
+    ):
+        about: dict[str, Any] = {
+            "name": "Harbor Coffee",
+            "description": "A roastery by the sea. We write for people who make coffee at home.",
+            "audience": "People who make coffee at home",
+            "channels": ["feed", "webhook"],
+            "posts_approval": "everything",
+        }
+        await gateway.connect_account(
+            "harbor-hook",
+            kind="webhook",
+            brands=[BRAND],
+            settings={"url": "https://hooks.harbor.example/posts"},
+            credentials={},
+        )
+        await orchestrator.set_brand(BRAND, **about)
+        await orchestrator.set_brand("northside-bakery", name="Northside Bakery")
+        await research.set_sources(BRAND, folder=True)
+        await publisher.update_site_settings(BRAND, extra={"accent": "#1f6154"})
+        await orchestrator.submit_keywords(BRAND, "\n".join(PUBLISHED).encode(), content_type="text/plain")
+        await _wait_for(orchestrator, {"completed", "refused"}, len(PUBLISHED))
+        await orchestrator.set_brand(BRAND, **about, approval="everything")
+        await orchestrator.submit_keywords(BRAND, "\n".join(WAITING).encode(), content_type="text/plain")
+        await _wait_for(orchestrator, {"completed", "refused", "needs_review"}, len(PUBLISHED) + len(WAITING))
+        await orchestrator.set_schedule(
+            BRAND, "monday", keywords=["moka pot", "storing coffee"], cron="0 9 * * 1"
+        )
+        await orchestrator.audit_brand(BRAND)
+
+        async def written() -> list[Any] | None:
+            found = (await social.list_brand_posts(BRAND, state="waiting"))["items"]
+            return found if len(found) >= 4 else None
+
+        posts = await eventually(written, within=120)
+        tomorrow = datetime.now(UTC) + timedelta(days=1)
+        hook = next(each for each in posts if each["channel"] == "webhook")
+        await social.approve_post(
+            hook["post_id"],
+            version=hook["version"],
+            publish_at=tomorrow.replace(hour=10, minute=0).isoformat(),
+        )
+        drafts = (await orchestrator.list_drafts(brand=BRAND))["items"]
+        await orchestrator.approve_draft(
+            drafts[-1]["content_id"],
+            version=drafts[-1]["version"],
+            publish_at=tomorrow.replace(hour=9, minute=0).isoformat(),
+        )
+        yield social
+
+
+async def _picture(page: Page, url: str, wanted: Picture) -> bytes:
+    await page.set_viewport_size({"width": wanted.size[0], "height": wanted.size[1]})
+    await page.emulate_media(color_scheme=wanted.scheme)
+    await page.goto(url + wanted.address)
+    if wanted.click:
+        await page.locator(wanted.click).first.click()
+        await page.wait_for_load_state("networkidle")
+    if wanted.top:
+        await page.locator(wanted.top).first.evaluate("(each) => each.scrollIntoView({ block: 'start' })")
+    await page.evaluate(_ALWAYS_THE_SAME)
+    screen = await page.context.new_cdp_session(page)
+    shot = await screen.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
+    await screen.detach()
+    return base64.b64decode(shot["data"])
+
+
+async def _first(page: Page, url: str, address: str, link: str) -> str:
+    """The address of the first thing in a list."""
+    await page.goto(url + address)
+    found = await page.locator(link).first.get_attribute("href")
+    assert found is not None
+    return found
+
+
+@pytest.mark.slow
+async def test_the_pictures_of_the_docs_can_be_made(
+    console: Any,
+    harbor: AsyncSocial,
+    new_browser_context: Callable[..., Awaitable[Any]],
+    folder: Path,
+) -> None:
+    context = await new_browser_context(locale="en", reduced_motion="reduce", timezone_id="UTC")
+    page = await context.new_page()
+    url = console.url
+    await page.goto(await console.invite("Ada"))
+    await page.fill("[name=password]", PASSWORD)
+    await page.click("main button")
+    await page.wait_for_url(f"{url}/")
+    draft = await _first(page, url, f"{HERE}/drafts", "[data-open]")
+    post = await _first(page, url, f"{HERE}/posts?state=waiting", "main .list tbody a")
+    refused = await _first(page, url, f"{HERE}/keywords?state=refused", "main .list tbody a")
+    article = await _first(page, url, f"{HERE}/articles?q=cold+brew", "main .list tbody a")
+    pictures = (
+        Picture("home", "/"),
+        Picture("home-phone", "/", PHONE),
+        Picture("brand", HERE),
+        Picture("start-here", "/start-here"),
+        Picture("keywords", f"{HERE}/keywords"),
+        Picture("keyword-refused", refused),
+        Picture("drafts", f"{HERE}/drafts"),
+        Picture("draft", draft, click="a.sentence"),
+        Picture("draft-dark", draft, scheme="dark", click="a.sentence"),
+        Picture("draft-phone", draft, PHONE),
+        Picture("draft-editor", draft, top="#edit"),
+        Picture("article", article),
+        Picture("posts", f"{HERE}/posts"),
+        Picture("post", post),
+        Picture("post-phone", post, PHONE),
+        Picture("calendar", f"{HERE}/calendar?view=week"),
+        Picture("calendar-phone", f"{HERE}/calendar?view=list", PHONE),
+        Picture("accounts", f"{HERE}/accounts"),
+        Picture("connect", f"{HERE}/accounts/connect/mastodon"),
+        Picture("site", f"{HERE}/site"),
+        Picture("sources", f"{HERE}/sources"),
+        Picture("audits", f"{HERE}/audits"),
+        Picture("settings", f"{HERE}/settings"),
+        Picture("money", f"{HERE}/money"),
+        Picture("people", "/people"),
+    )
+    made = {each.name: await _picture(page, url, each) for each in pictures}
+    assert {name: len(image) for name, image in made.items() if len(image) > MOST_BYTES} == {}
+    # Each picture shows another page.
+    assert len(set(made.values())) == len(pictures)
+    for name, image in made.items():
+        (folder / f"{name}.webp").write_bytes(image)
+    named = re.findall(r"images/console/([\w-]+)\.webp", (ROOT / "docs" / "console.md").read_text())
+    assert set(named) <= made.keys(), "docs/console.md shows pictures that this test does not make"
