@@ -21,6 +21,7 @@ CHANGES_NOTHING = {
     "/v1/accounts/{name}/fences": "likewise",
     "/v1/accounts/{name}/mail": "likewise",
     "/v1/accounts/{name}/authorizations/complete": "it writes its own row, in the transaction that begins when the provider has answered",
+    "/v1/sign-in": "the provider is asked, and the answer has a secret that is kept nowhere",
     "/v1/accounts/{name}/check": "what is learned is the other side's, and a transaction must not wait for it",
     "/v1/content/{content_id}/check": "checks a text that is longer than an address may be, and stores nothing",
     "/v1/posts/{post_id}/count": "counts a text that is longer than an address may be, and stores nothing",

@@ -21,7 +21,7 @@ def of_the_library(service: str) -> set[str]:
     return {"DATABASE_URL", "RABBITMQ_URL"} if service in SERVICES else {"DATABASE_URL"}
 
 
-OF_PROVIDERS = {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_MODEL_API_KEY"}
+OF_PROVIDERS = {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_MODEL_API_KEY", "OIDC_CLIENT_SECRET"}
 """For the gateway alone."""
 
 
@@ -119,6 +119,9 @@ def test_on_kubernetes(service: str) -> None:
                     given.setdefault(reference["name"], set()).add(variable["name"])
     needed = {f"{service}-broker", f"{service}-runtime"} if service in SERVICES else {f"{service}-runtime"}
     if service == "gateway":
-        needed.add("gateway-keys")  # those of providers are connected by an operator, and kept with it
+        needed |= {
+            "gateway-keys",
+            "oidc-client",
+        }  # those of providers are connected by an operator, and kept with it
     pairs = {"-to-".join(pair) for pair in PAIRS if service in pair}
     assert set(given) == needed | {"service-key-hash"} | pairs

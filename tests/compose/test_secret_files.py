@@ -20,7 +20,7 @@ from tests.compose.test_compose_files import MAIN, TEXT, TOOLS, everything, exam
 
 ROOT = Path(__file__).parents[2]
 OPTIONAL = {
-    *("BRAVE_API_KEY", "GATEWAY_MODEL_API_KEY", "SMTP_PASSWORD", "ALERT_WEBHOOK_URL"),
+    *("BRAVE_API_KEY", "GATEWAY_MODEL_API_KEY", "OIDC_CLIENT_SECRET", "SMTP_PASSWORD", "ALERT_WEBHOOK_URL"),
     *("OTEL_EXPORTER_OTLP_HEADERS", "OTEL_EXPORTER_OTLP_TRACES_HEADERS"),
 }
 ENVIRONMENT = {"PATH": os.environ["PATH"]}

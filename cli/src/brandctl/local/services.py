@@ -142,7 +142,7 @@ def environment(
 
 
 _OF_THE_GATEWAY: Final = frozenset(
-    {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_KEYS_FILE", "GATEWAY_MODEL_API_KEY"}
+    {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_KEYS_FILE", "GATEWAY_MODEL_API_KEY", "OIDC_CLIENT_SECRET"}
 )
 """Providers' keys, and the keys that encrypt them."""
 _NOT_INHERITED: Final = frozenset(

@@ -19,6 +19,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.conventions.answers import WORTH_COMPRESSING_BYTES
 from console import problem_codes
 from console.drafts import guest_links
+from console.identity_provider.client import SignInProvider
 from console.pages.assets import Assets
 from console.pages.brands import BrandNames
 from console.pages.errors import add_error_pages
@@ -86,6 +87,7 @@ class ConsoleApp(App):
             settings,
             self.connections,
             services,
+            SignInProvider(services, settings.oidc_name, urls.absolute("/sign-in/callback")),
             PasswordKeys(),
             urls,
             assets,

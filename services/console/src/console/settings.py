@@ -33,6 +33,10 @@ class Settings(AppSettings):
     """Hours without a request after which a session ends."""
     session_hours: Hours = 14 * 24.0
     """Hours after which a session ends in any case."""
+    oidc_name: Annotated[str, Field(max_length=40)] = ""
+    """What people call the identity provider that the gateway knows (OIDC_ISSUER); empty: nobody signs in there."""
+    oidc_session_hours: Hours = 12.0
+    """Hours after which a session that was begun there ends in any case, so that whoever may not sign in there any more is out."""
     live_seconds: Annotated[float, Field(ge=0.1, le=60)] = 2.0
     """Interval of reading what open pages show; a person's tabs share it."""
     live_streams_per_person: Annotated[int, Field(ge=1, le=1_000)] = 20

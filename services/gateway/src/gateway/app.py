@@ -1,9 +1,11 @@
 """Builds the service from its parts."""
 
 import asyncio
+import time
+from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from chassis import App
 from chassis.http.audit import log as audit_log
@@ -36,6 +38,10 @@ from gateway.pages import CrawlPolicy, PageReader, count_pages, user_agent
 from gateway.providers import ProviderHttpClient
 from gateway.search import WebSearch
 from gateway.settings import Settings
+from gateway.sign_in import IdentityProvider, ProviderSettings, SignInExchange
+
+Clock: TypeAlias = Callable[[], float]
+"""Monotonic seconds."""
 
 ASKED_BY_ORCHESTRATOR: Final = frozenset(
     {
@@ -72,7 +78,9 @@ ASKED_BY_MONITOR: Final = frozenset(
 class GatewayApp(App):
     """The process; it finishes paid calls before it stops."""
 
-    def __init__(self, settings: Settings, resolve: Resolve = system_resolver) -> None:
+    def __init__(
+        self, settings: Settings, resolve: Resolve = system_resolver, clock: Clock = time.monotonic
+    ) -> None:
         super().__init__("gateway", settings, system="brand_engine")
         spending = SpendingControl(
             SpendingCaps(micros(settings.cap_brand_day), micros(settings.cap_brand_month)),
@@ -110,6 +118,7 @@ class GatewayApp(App):
             LoginFlow(self.connections, keyring, registry, apps, sender),
             self._health,
         )
+        provider = _identity_provider(settings, resolve, clock)
         services = ApiServices(
             self.connections,
             spending,
@@ -118,6 +127,7 @@ class GatewayApp(App):
             completions,
             reader,
             connected,
+            SignInExchange(self.connections, keyring, provider),
         )
         pairs = (
             PairAccess(
@@ -159,6 +169,19 @@ class GatewayApp(App):
         await self._reader.finish()
         await self._egress.aclose()
         await self._http.close()
+
+
+def _identity_provider(settings: Settings, resolve: Resolve, clock: Clock) -> IdentityProvider | None:
+    """None: nobody signs in at one."""
+    if settings.oidc_issuer is None or settings.oidc_client_id is None:
+        return None
+    return IdentityProvider(
+        ProviderSettings(settings.oidc_issuer, settings.oidc_client_id, settings.oidc_client_secret),
+        user_agent(settings.robot_about),
+        resolve,
+        settings.egress_reachable_networks,
+        clock,
+    )
 
 
 def _policy(settings: Settings) -> CrawlPolicy:

@@ -43,6 +43,7 @@ from gateway.provider_checks import CHECK_PROVIDER, check_routes
 from gateway.providers import KINDS
 from gateway.search import WebSearch
 from gateway.search.routes import SEARCH, search_routes
+from gateway.sign_in import EXCHANGE, SignInExchange, sign_in_routes
 
 DESCRIPTION: Final = "Sends all requests to the internet; only this system's services may use it. Operators manage what it uses."
 
@@ -71,6 +72,7 @@ class ApiServices:
     reader: PageReader | None
     """None: reading pages is switched off."""
     connected: AccountServices
+    sign_in: SignInExchange
 
 
 def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
@@ -90,7 +92,11 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
         app,
         search_routes(services.web_search),
         chat_routes(services.completions),
-        provider_routes(services.accounts, KINDS, [connected.registry.reseal, connected.apps.reseal]),
+        provider_routes(
+            services.accounts,
+            KINDS,
+            [connected.registry.reseal, connected.apps.reseal, services.sign_in.reseal],
+        ),
         check_routes(services.accounts, services.completions, services.web_search),
         account_routes(connected.registry, connected.health),
         asking_routes(connected.asking, connected.mailer),
@@ -98,12 +104,23 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
         *login_routes(connected.registry, connected.apps, connected.login_flow, connected.health),
         spend_routes(services.connections, services.spending),
         page_routes(services.reader),
+        sign_in_routes(services.sign_in),
     )
     # These change nothing here; the ledger records their cost.
     keep_audit_log(
         app,
         services.connections,
-        changes_nothing=[COMPLETIONS, SEARCH, REQUESTS, MAIL, FENCES, CHECK, CHECK_PROVIDER, COMPLETE],
-        shown_once=["/v1/accounts/{name}", ROTATE, BEGIN],
+        changes_nothing=[
+            COMPLETIONS,
+            SEARCH,
+            REQUESTS,
+            MAIL,
+            FENCES,
+            CHECK,
+            CHECK_PROVIDER,
+            COMPLETE,
+            EXCHANGE,
+        ],
+        shown_once=["/v1/accounts/{name}", ROTATE, BEGIN, EXCHANGE],
     )
     return app

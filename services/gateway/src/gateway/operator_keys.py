@@ -5,7 +5,7 @@ from typing import Final
 from starlette.requests import Request
 from starlette.routing import compile_path
 
-from chassis.http.callers import SERVICE, Authorise, Caller
+from chassis.http.callers import SERVICE, Authorise, Caller, Scope
 from chassis.http.problem_codes import FORBIDDEN, RefusalError
 
 OPENED_BY_API_KEYS: Final = frozenset(
@@ -37,9 +37,13 @@ OPENED_BY_API_KEYS: Final = frozenset(
 """Routes for keys with the scope that each needs. Posts, mail, searches, pages and models are for services alone:
 there nobody's key could go around a review, or spend money on anything but articles. The check of a provider has a text of its own."""
 
+SIGN_IN: Final = Caller("sign-in", frozenset({Scope.READ}), key_id="sign-in", per_minute=120)
+"""Whoever signs in: the console has no key for it, and the code that it hands over is worth nothing twice."""
+OPEN_WITHOUT_A_KEY: Final = frozenset({"GET /v1/sign-in", "POST /v1/sign-in"})
+
 
 class OperatorKeys:
-    """Authorises as `authorise` does, and restricts API keys to `OPENED_BY_API_KEYS`.
+    """Authorises as `authorise` does, and restricts API keys to `OPENED_BY_API_KEYS`. Signing in needs no key.
 
     A key that is bound to brands opens nothing: accounts and providers are shared by brands, and name each other's.
     """
@@ -51,6 +55,9 @@ class OperatorKeys:
 
     async def __call__(self, request: Request) -> Caller:
         """Returns the caller. Raises RefusalError: 401 and 503 as `authorise`, 403 for what an API key does not open."""
+        is_open = f"{request.method} {request.url.path}" in OPEN_WITHOUT_A_KEY
+        if is_open and not any(map(request.headers.get, ("x-service-key", "authorization"))):
+            return SIGN_IN
         caller = await self._authorise(request)
         if caller is SERVICE:
             return caller

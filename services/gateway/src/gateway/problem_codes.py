@@ -28,6 +28,7 @@ _MEANINGS: Final[Mapping[tuple[HTTPStatus, ...], Mapping[str, str]]] = {
         "provider.no_answer": "The provider broke off or did not answer in time; the call counts as spent.",
         "provider.quota_exhausted": "The plan or the credit at the provider is used up.",
         "provider.unusable_answer": "The provider does not answer as documented.",
+        "sign_in.provider_unusable": "The identity provider cannot be used as it is configured.",
     },
     (HTTPStatus.FAILED_DEPENDENCY, HTTPStatus.NOT_FOUND): {
         "account.not_connected": "No such account is connected for the brand; 404 where the account itself was asked for.",
@@ -43,8 +44,14 @@ _MEANINGS: Final[Mapping[tuple[HTTPStatus, ...], Mapping[str, str]]] = {
         "page.timeout": "The site did not answer in time.",
         "page.unreachable": "The site cannot be reached.",
     },
+    (HTTPStatus.FORBIDDEN,): {
+        "sign_in.refused": "What the identity provider answered signs nobody in.",
+    },
     (HTTPStatus.INTERNAL_SERVER_ERROR,): {
         "gateway.failed": "The gateway failed; its log has the reason.",
+    },
+    (HTTPStatus.NOT_FOUND,): {
+        "sign_in.not_configured": "No identity provider is configured.",
     },
     (HTTPStatus.PAYMENT_REQUIRED,): {
         "budget.exhausted": "The budget of the day or month is used up.",
@@ -55,6 +62,7 @@ _MEANINGS: Final[Mapping[tuple[HTTPStatus, ...], Mapping[str, str]]] = {
         "call.not_sent": "Nothing was sent; the same may be sent again.",
         "mail.later": "The mail server does not take the mail now.",
         "provider.away": "The provider cannot be reached, or failed over this request.",
+        "sign_in.provider_away": "The identity provider does not answer.",
         "provider.failing": "The provider failed several times in a row, so requests to it pause.",
     },
     (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.CONFLICT): {

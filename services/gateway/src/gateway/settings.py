@@ -77,6 +77,18 @@ class Settings(AppSettings, KeyedSettings):
     gateway_model_read_price: Dollars = Decimal(0)
     """Dollars for a million tokens that the model reads."""
     gateway_model_written_price: Dollars = Decimal(0)
+    oidc_issuer: WebAddress | None = None
+    """The identity provider at which people of the console sign in. Unset: they sign in by password and passkey alone."""
+    oidc_client_id: Annotated[str, Field(max_length=500)] | None = None
+    """This installation's name at the identity provider."""
+    oidc_client_secret: SecretStr | None = None
+    """Its password there; unset: it has none (a public client)."""
+
+    @model_validator(mode="after")
+    def _identity_provider_knows_us(self) -> Self:
+        if self.oidc_issuer is not None and not self.oidc_client_id:
+            raise ValueError("OIDC_ISSUER is set, so set OIDC_CLIENT_ID too, as the identity provider has it")
+        return self
 
     @property
     def orchestrator(self) -> Peer | None:

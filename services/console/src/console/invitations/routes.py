@@ -2,20 +2,20 @@
 
 from http import HTTPStatus
 from typing import Final
-from uuid import uuid4
 from zoneinfo import available_timezones
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from console.invitations.accepting import accept
 from console.pages import FormData, page, redirect
 from console.pages.layout import texts_of
 from console.pages.parts import parts_of
 from console.people import store
 from console.people.domain import LONGEST_PASSWORD, SHORTEST_PASSWORD, clean_name
 from console.people.store import Invitation, NameTakenError
-from console.sealing import new_key, seal, token_hash, token_key, unseal
+from console.sealing import new_key, token_hash
 from console.sign_in.beginning import begin_session, signed_in
 from console.sign_in.passwords import lock_with_password
 
@@ -49,31 +49,17 @@ async def accept_invitation(request: Request, token: str, form: FormData) -> Res
     lock = await lock_with_password(parts, own_key, password)
     try:
         async with parts.connections.whole() as work:
-            taken = await store.take_invitation(work.connection, token_hash(token))
-            if taken is None:  # another request was faster
+            person = await accept(
+                work.connection,
+                request,
+                token,
+                own_key,
+                lock=lock,
+                name=name,
+                zone=zone if (zone := form.text("zone")) in available_timezones() else "UTC",
+            )
+            if person is None:  # another request was faster
                 return _shown(request, None, name=name)
-            person_id = taken.person or uuid4()
-            api_key = unseal(taken.sealed_key, token_key(token), "invitation")
-            sealed_key = seal(api_key, own_key, f"api key of {person_id}")
-            if taken.person is None:
-                person = await store.insert_person(
-                    work.connection,
-                    person_id,
-                    name=name,
-                    role=taken.role,
-                    brands=taken.brands,
-                    language=texts.language,
-                    zone=zone if (zone := form.text("zone")) in available_timezones() else "UTC",
-                    key_id=taken.key_id,
-                    sealed_key=sealed_key,
-                    lock=lock,
-                )
-            else:
-                reset = await store.reset_person(
-                    work.connection, person_id, key_id=taken.key_id, sealed_key=sealed_key, lock=lock
-                )
-                assert reset is not None  # an invitation goes with its person
-                person = reset
             session = await begin_session(work.connection, request, person, own_key)
     except NameTakenError:
         return _shown(request, found, name=name, error=texts("people.name_taken"))
@@ -92,5 +78,6 @@ def _shown(request: Request, found: Invitation | None, *, name: str, error: str 
         invitation=found,
         name=name,
         error=error,
+        with_provider=f"{request.scope['path']}/provider",
         shortest=SHORTEST_PASSWORD,
     )

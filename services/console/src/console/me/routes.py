@@ -15,6 +15,7 @@ from console.passkeys.store import list_passkeys
 from console.people import store as people
 from console.people.domain import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from console.sessions import store as sessions
+from console.sign_in.confirming import confirm_password
 from console.sign_in.passwords import check_password, lock_with_password
 from console.texts import LANGUAGES
 
@@ -70,7 +71,9 @@ async def change_password(request: Request, viewer: Viewer, form: FormData) -> R
     parts, password = parts_of(request), form.raw("new_password")
     if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
         return await _page(request, viewer, viewer.t("people.password_short", n=SHORTEST_PASSWORD))
-    if (wrong := await check_password(request, viewer.person, form.raw("password"))) is not None:
+    if not viewer.person.has_password:
+        await confirm_password(request, viewer, form)
+    elif (wrong := await check_password(request, viewer.person, form.raw("password"))) is not None:
         return await _page(request, viewer, viewer.t(wrong))
     lock = await lock_with_password(parts, viewer.own_key, password)
     async with parts.connections.whole() as work:

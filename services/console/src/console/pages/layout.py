@@ -87,6 +87,7 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
         "brand_navigation": [each for each in entries if "{brand}" in each.path] if brand else [],
         "installation": parts.settings.installation_name,
         "navigation": [each for each in entries if "{brand}" not in each.path],
+        "provider": parts.provider.name,
         "once_field": _once_field,
         "path": request.scope["path"],
         "path_and_query": request.scope["path"] + query,

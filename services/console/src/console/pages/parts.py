@@ -19,6 +19,7 @@ from console.watching.pages import LivePage
 from console.watching.streams import LiveStreams
 
 if TYPE_CHECKING:
+    from console.identity_provider.client import SignInProvider
     from console.pages.brands import BrandNames
 
 _STATE: Final = "console"
@@ -29,6 +30,7 @@ class ConsoleParts:
     settings: Settings
     connections: Connections
     services: ServiceConnections
+    provider: "SignInProvider"
     passwords: PasswordKeys
     urls: ConsoleUrls
     assets: Assets

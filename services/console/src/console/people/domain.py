@@ -43,6 +43,8 @@ class Person:
     """Public id of the person's API key."""
     created_at: datetime
     signed_in_at: datetime | None
+    has_password: bool = True
+    """Without one, the person signs in at the provider."""
 
     @property
     def scopes(self) -> frozenset[Scope]:

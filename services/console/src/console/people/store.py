@@ -10,8 +10,9 @@ import asyncpg
 
 from chassis import Connection
 from console.people.domain import Person, Role
+from console.sealing import PasswordCost
 
-COLUMNS: Final = "id, name, role, brands, language, zone, key_id, created_at, signed_in_at"
+COLUMNS: Final = "id, name, role, brands, language, zone, key_id, created_at, signed_in_at, password_sealed <> '' as has_password"
 
 
 class NameTakenError(Exception):
@@ -25,6 +26,10 @@ class PasswordLock:
     salt: bytes
     cost: str
     sealed: bytes
+
+
+NO_PASSWORD: Final = PasswordLock(b"no password", PasswordCost().written(), b"")
+"""Nothing opens it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,7 @@ def person_of(row: Any) -> Person:
         key_id=row["key_id"],
         created_at=row["created_at"],
         signed_in_at=row["signed_in_at"],
+        has_password=row["has_password"],
     )
 
 
@@ -123,11 +129,12 @@ async def insert_person(
 async def reset_person(
     connection: Connection, person: UUID, *, key_id: str, sealed_key: bytes, lock: PasswordLock
 ) -> Person | None:
-    """Gives a person another key and password; ends all sessions, recovery codes and passkeys. None: there is no such person."""
+    """Gives a person another key and password; ends all sessions, recovery codes, passkeys and the identity. None: there is no such person."""
     await connection.execute("delete from sessions where person = $1", person)
     await connection.execute("delete from recovery_codes where person = $1", person)
     # Sealed by, or sealing, the former own key.
     await connection.execute("delete from passkeys where person = $1", person)
+    await connection.execute("delete from identities where person = $1", person)
     await connection.execute("delete from done_once where person = $1", person)
     row = await connection.fetchrow(
         "update people set key_id = $2, sealed_key = $3, password_salt = $4, password_cost = $5, password_sealed = $6"

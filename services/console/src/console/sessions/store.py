@@ -38,15 +38,27 @@ class SessionEntry:
 
 
 async def insert_session(
-    connection: Connection, token_hash: bytes, person: UUID, sealed: bytes, *, browser: str, address: str
+    connection: Connection,
+    token_hash: bytes,
+    person: UUID,
+    sealed: bytes,
+    *,
+    browser: str,
+    address: str,
+    confirmed_at: datetime | None = None,
+    ends_at: datetime | None = None,
 ) -> None:
+    """Stores a session; without `confirmed_at`, the person has proved themselves just now."""
     await connection.execute(
-        "insert into sessions (token_hash, person, sealed, browser, address) values ($1, $2, $3, $4, $5)",
+        "insert into sessions (token_hash, person, sealed, browser, address, confirmed_at, ends_at)"
+        " values ($1, $2, $3, $4, $5, coalesce(least($6, now()), now()), $7)",
         token_hash,
         person,
         sealed,
         browser,
         address,
+        confirmed_at,
+        ends_at,
     )
     await connection.execute("update people set signed_in_at = now() where id = $1", person)
 
@@ -56,9 +68,10 @@ async def find_session(
 ) -> Session | None:
     """Finds a session that has not ended, and notes that it is in use unless `touch` is False."""
     row = await connection.fetchrow(
-        "select s.id as session, s.sealed, s.confirmed_at, s.seen_at < now() - $4::interval as stale, p.*"
+        "select s.id as session, s.sealed, s.confirmed_at, s.seen_at < now() - $4::interval as stale, p.*, p.password_sealed <> '' as has_password"
         " from sessions s join people p on p.id = s.person"
-        " where s.token_hash = $1 and s.seen_at > now() - $2::interval and s.created_at > now() - $3::interval",
+        " where s.token_hash = $1 and s.seen_at > now() - $2::interval and s.created_at > now() - $3::interval"
+        " and coalesce(s.ends_at > now(), true)",
         token_hash,
         idle,
         age,
@@ -77,7 +90,7 @@ async def find_going(
     """Returns which of the sessions have not ended."""
     rows = await connection.fetch(
         "select id from sessions where id = any($1::uuid[])"
-        " and seen_at > now() - $2::interval and created_at > now() - $3::interval",
+        " and seen_at > now() - $2::interval and created_at > now() - $3::interval and coalesce(ends_at > now(), true)",
         list(sessions),
         idle,
         age,
@@ -96,7 +109,7 @@ async def list_sessions(
     rows = await connection.fetch(
         "select id, created_at, seen_at, browser, address from sessions"
         " where person = $1 and seen_at > now() - $2::interval and created_at > now() - $3::interval"
-        " order by seen_at desc limit 100",
+        " and coalesce(ends_at > now(), true) order by seen_at desc limit 100",
         person,
         idle,
         age,
@@ -127,7 +140,7 @@ async def end_sessions(connection: Connection, person: UUID, *, but: UUID | None
 
 async def forget_ended(connection: Connection, *, idle: timedelta, age: timedelta) -> None:
     await connection.execute(
-        "delete from sessions where seen_at < now() - $1::interval or created_at < now() - $2::interval",
+        "delete from sessions where seen_at < now() - $1::interval or created_at < now() - $2::interval or ends_at < now()",
         idle,
         age,
     )

@@ -1,5 +1,7 @@
 """Begins a session: a new token at every sign-in, whatever cookie the browser sent."""
 
+from datetime import datetime
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -16,8 +18,25 @@ def network(request: Request) -> str:
     return network_of(request.client.host) if request.client else ""
 
 
-async def begin_session(connection: Connection, request: Request, person: Person, own_key: bytes) -> str:
-    """Stores a new session, ends the one of the request's cookie, and returns the token for `cookies.write`."""
+async def begin_session(
+    connection: Connection,
+    request: Request,
+    person: Person,
+    own_key: bytes,
+    *,
+    confirmed_at: datetime | None = None,
+    ends_at: datetime | None = None,
+) -> str:
+    """Stores a new session, ends the one of the request's cookie, and returns the token for `cookies.write`.
+
+    Args:
+        connection: to the database.
+        request: of the sign-in.
+        person: who has signed in.
+        own_key: the person's own key.
+        confirmed_at: when the person proved themselves; None: just now.
+        ends_at: when the session ends in any case; None: by the settings alone.
+    """
     urls = parts_of(request).urls
     if (former := cookies.read(request, urls)) is not None:
         await store.end_by_token(connection, token_hash(former))
@@ -29,6 +48,8 @@ async def begin_session(connection: Connection, request: Request, person: Person
         seal(own_key, token_key(token), "session"),
         browser=request.headers.get("user-agent", "")[:300],
         address=request.client.host if request.client else "",
+        confirmed_at=confirmed_at,
+        ends_at=ends_at,
     )
     await slowing.note_success(connection, person.id, person.name, network(request))
     return token

@@ -27,6 +27,10 @@ def _subjects(name: str, network: str, *, is_known: bool) -> list[tuple[str, str
     return found
 
 
+def _of_network(network: str) -> list[tuple[str, str, int]]:
+    return [("provider", network, _FREE_FOR_NETWORK)]
+
+
 async def is_known_network(connection: Connection, name: str, network: str) -> bool:
     """Returns whether the person of the name has signed in from the network in the last 90 days."""
     return bool(
@@ -42,7 +46,15 @@ async def is_known_network(connection: Connection, name: str, network: str) -> b
 async def blocked_until(connection: Connection, name: str, network: str) -> datetime | None:
     """Returns until when a sign-in has to wait; None: it may be tried now."""
     known = await is_known_network(connection, name, network)
-    subjects = _subjects(name, network, is_known=known)
+    return await _blocked_until(connection, _subjects(name, network, is_known=known))
+
+
+async def is_network_blocked(connection: Connection, network: str) -> bool:
+    """Returns whether too much failed from the network, whoever tried."""
+    return await _blocked_until(connection, _of_network(network)) is not None
+
+
+async def _blocked_until(connection: Connection, subjects: list[tuple[str, str, int]]) -> datetime | None:
     until: datetime | None = await connection.fetchval(
         "select max(blocked_until) from sign_in_failures f join unnest($1::text[], $2::text[]) as s (kind, subject)"
         " using (kind, subject) where blocked_until > now()",
@@ -55,7 +67,16 @@ async def blocked_until(connection: Connection, name: str, network: str) -> date
 async def note_failure(connection: Connection, name: str, network: str) -> None:
     """Counts a wrong password; beyond the free ones each doubles the wait, up to a quarter of an hour."""
     known = await is_known_network(connection, name, network)
-    for kind, subject, free in _subjects(name, network, is_known=known):
+    await _note(connection, _subjects(name, network, is_known=known))
+
+
+async def note_network_failure(connection: Connection, network: str) -> None:
+    """Counts a failure that has no account, such as a sign-in at the provider."""
+    await _note(connection, _of_network(network))
+
+
+async def _note(connection: Connection, subjects: list[tuple[str, str, int]]) -> None:
+    for kind, subject, free in subjects:
         await connection.execute(
             "insert into sign_in_failures as f (kind, subject, failures, last_at, blocked_until)"
             " values ($1, $2, 1, now(), now())"

@@ -1,0 +1,46 @@
+"""Identities in the database: who signs in at the provider as whom, and what that opens."""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import asyncpg
+
+from chassis import Connection
+
+
+class IdentityTakenError(Exception):
+    """The identity belongs to another person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    person: UUID
+    sealed: bytes
+    """The person's own key."""
+
+
+async def find_identity(connection: Connection, issuer: str, subject: str) -> Identity | None:
+    row = await connection.fetchrow(
+        "update identities set used_at = now() where issuer = $1 and subject = $2 returning person, sealed",
+        issuer,
+        subject,
+    )
+    return None if row is None else Identity(row["person"], row["sealed"])
+
+
+async def put_identity(
+    connection: Connection, person: UUID, issuer: str, subject: str, sealed: bytes
+) -> None:
+    """Gives a person an identity in place of the former one. Raises IdentityTakenError."""
+    try:
+        async with connection.transaction():
+            await connection.execute(
+                "insert into identities (person, issuer, subject, sealed) values ($1, $2, $3, $4)"
+                " on conflict (person) do update set issuer = $2, subject = $3, sealed = $4, created_at = now()",
+                person,
+                issuer,
+                subject,
+                sealed,
+            )
+    except asyncpg.UniqueViolationError as error:
+        raise IdentityTakenError from error
