@@ -1,134 +1,34 @@
 """`brandctl run` as a small team runs it: killed, started again, backed up, restored."""
 
-import json
 import os
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from brandctl.local import processes, services
 from brandctl.local.folder import LocalFolder
 from brandctl.run import restart_delay, take_settings
+from tests.fixtures.commands.local_run import LocalRun, local_run
 
 ROOT = Path(__file__).parents[3]
 WITHIN_SECONDS = 180
 KEYWORDS = ["grind size", "cold brew", "french press", "moka pot", "espresso"]
-_OWN = {"ENV_FILE", "CORPUS", "PUBLISH_FOLDER", "GATEWAY_KEYS", "SERVICE_KEY"}
-_OWN |= {"POSTGRES_URL", "RABBITMQ_API_URL", "RABBITMQ_URL"}
-
-
-class Run:
-    """A run in a folder of its own, started by `start` again and again."""
-
-    def __init__(self, folder: Path) -> None:
-        self.local = folder / ".local"
-        self.output = folder / "output"
-        self.settings = folder / "settings.env"
-        self.settings.write_text(
-            "RETRY_BASE_SECONDS=0.5\n# what containers have too\nPUBLIC_BIND='127.0.0.1'\n"
-        )
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def command(self, *arguments: object, **variables: str) -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            self._line(*arguments),
-            cwd=ROOT,
-            env=self._environment() | variables,
-            capture_output=True,
-            text=True,
-            timeout=WITHIN_SECONDS,
-            check=False,
-        )
-
-    def _line(self, name: object, *arguments: object) -> list[str]:
-        line = [sys.executable, "-m", "brandctl", name, "--folder", self.local, *arguments]
-        return [str(each) for each in line]
-
-    def _environment(self) -> dict[str, str]:
-        inherited = {name: value for name, value in os.environ.items() if name not in _OWN}
-        return inherited | {"ENV_FILE": str(self.settings)}
-
-    def start(self) -> None:
-        with self.output.open("wb") as output:
-            self.process = subprocess.Popen(
-                self._line("run"), cwd=ROOT, env=self._environment(), stdout=output, stderr=subprocess.STDOUT
-            )
-        self.wait_for(lambda: "Everything is up" in self.output.read_text())
-
-    def wait_for(self, check: Callable[[], Any]) -> Any:
-        assert self.process is not None
-        deadline = time.monotonic() + WITHIN_SECONDS
-        while not (found := check()):
-            assert self.process.poll() is None, self.output.read_text()
-            assert time.monotonic() < deadline, self.output.read_text()
-            time.sleep(0.05)
-        return found
-
-    def recorded(self) -> dict[str, int]:
-        """Process name → pid."""
-        return {row["name"]: row["pid"] for row in json.loads((self.local / "processes.json").read_text())}
-
-    def kill_everything(self) -> None:
-        """At once and without warning, as a power cut does."""
-        assert self.process is not None
-        for pid in (self.process.pid, *self.recorded().values()):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.process.wait()
-
-    def get(self, service: str, path: str) -> httpx.Response:
-        return self._ask("GET", service, path)
-
-    def put(self, path: str, body: Any) -> None:
-        self._ask("PUT", "orchestrator", path, body).raise_for_status()
-
-    def submit(self, *keywords: str) -> str:
-        answer = self._ask("POST", "orchestrator", "/v1/brands/acme/research", {"keywords": keywords})
-        return str(answer.raise_for_status().json()["cycle_id"])
-
-    def _ask(self, method: str, service: str, path: str, body: Any = None) -> httpx.Response:
-        told = json.loads((self.local / "endpoints.json").read_text())
-        key = (self.local / told["service_key_file"]).read_text().strip()
-        with httpx.Client(headers={"X-Service-Key": key}, timeout=60, trust_env=False) as client:
-            return client.request(method, told[f"{service}_url"] + path, json=body)
-
-    def wait_until_completed(self, cycle_id: str) -> list[dict[str, Any]]:
-        def ended() -> list[dict[str, Any]] | None:
-            with suppress(httpx.HTTPError):  # a service that was killed
-                cycle = self.get("orchestrator", f"/v1/cycles/{cycle_id}").json()
-                return list(cycle["keywords"]) if cycle.get("percent") == 100 else None
-            return None
-
-        keywords: list[dict[str, Any]] = self.wait_for(ended)
-        assert {keyword["state"] for keyword in keywords} == {"completed"}
-        return keywords
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Iterator[Run]:
-    tmp_path.chmod(0o711)
-    run = Run(tmp_path)
-    yield run
-    if run.process is not None and run.process.poll() is None:
-        run.process.terminate()
-        run.process.wait(90)
-    folder = LocalFolder(run.local, keeps=True)
-    with folder.held():
-        folder.clean()
-    folder.discard()
+def run(tmp_path: Path) -> Iterator[LocalRun]:
+    with local_run(tmp_path) as made:
+        yield made
 
 
-def assert_each_was_done_once(run: Run, keywords: list[dict[str, Any]]) -> None:
+def assert_each_was_done_once(run: LocalRun, keywords: list[dict[str, Any]]) -> None:
     addresses = sorted(keyword["published_url"] for keyword in keywords)
     assert len(set(addresses)) == len(keywords)
     sitemap = run.get("publisher", "/sites/acme/sitemap.xml").text
@@ -139,7 +39,9 @@ def assert_each_was_done_once(run: Run, keywords: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.extended
-def test_killed_in_the_midst_of_work_it_goes_on_backs_up_and_comes_back(run: Run, tmp_path: Path) -> None:
+def test_killed_in_the_midst_of_work_it_goes_on_backs_up_and_comes_back(
+    run: LocalRun, tmp_path: Path
+) -> None:
     run.start()
     first = run.recorded()
     run.put("/v1/brands/acme", {"name": "Acme"})
@@ -202,7 +104,7 @@ def test_killed_in_the_midst_of_work_it_goes_on_backs_up_and_comes_back(run: Run
     assert_each_was_done_once(run, keywords)
 
 
-def test_a_first_start_that_was_cut_off_is_begun_anew(run: Run) -> None:
+def test_a_first_start_that_was_cut_off_is_begun_anew(run: LocalRun) -> None:
     data = run.local / "data"
     for half in (data / "postgres", data / "rabbitmq"):
         half.mkdir(parents=True)
@@ -219,7 +121,7 @@ def test_a_first_start_that_was_cut_off_is_begun_anew(run: Run) -> None:
     (data / "begun").unlink()
 
 
-def test_a_restore_that_broke_off_is_not_taken_for_data(run: Run) -> None:
+def test_a_restore_that_broke_off_is_not_taken_for_data(run: LocalRun) -> None:
     folder = LocalFolder(run.local, keeps=True)
     folder.root.mkdir()
     with pytest.raises(OSError, match="no space"), folder.restored():

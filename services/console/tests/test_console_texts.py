@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from console.texts import LANGUAGES, TextCatalogue
+from client import RefusedError
+from console.service_clients import sentence_of
+from console.texts import LANGUAGES, TextCatalogue, Texts
 
+ROOT = Path(__file__).parents[3]
 KEYS = TextCatalogue().keys(LANGUAGES[0])
 QUOTED = re.compile(r"""(["'])((?:(?!\1)[\w.])*\.[\w.]*)(?:\1|\{)""")
 """A string with a point, or the beginning of one up to its first field."""
@@ -53,3 +56,28 @@ def test_every_text_is_used() -> None:
 def test_every_text_that_is_asked_for_exists() -> None:
     asked = {key for text in sources() for key in ASKED_FOR.findall(text)}
     assert sorted(asked - KEYS) == []
+
+
+LISTED = re.compile(r"^\| `([\w.]+)` \| \d", re.MULTILINE)
+NOT_ON_SCREENS = re.compile(
+    # What only a wrong program sends, and what the gateway tells services alone.
+    r"malformed_request|method_not_allowed|unsupported_media_type|duplicate_member|unknown_parameter|invalid_cursor"
+    r"|idempotency_key_\w+|too_many_wrong_keys|call\.fenced|key\.used|mail\.\w+|page\.\w+"
+)
+
+
+def test_each_refusal_that_screens_can_meet_has_a_sentence_in_each_language() -> None:
+    listed = set(LISTED.findall((ROOT / "docs" / "problem-codes.md").read_text(encoding="utf-8")))
+    assert len(listed) > 100
+    met = {code for code in listed if not NOT_ON_SCREENS.fullmatch(code)}
+    assert {key.removeprefix("problems.") for key in KEYS if key.startswith("problems.")} == met
+
+
+def test_a_refusal_is_said_in_the_readers_language_and_one_that_is_new_as_the_service_says_it() -> None:
+    german = Texts(TextCatalogue(), "de")
+    told = RefusedError("", 422, {"code": "invalid_list", "detail": "line 3 has {none}"})
+    assert sentence_of(told, german) == "Die Liste der Keywords kann nicht gelesen werden: line 3 has {none}"
+    assert sentence_of(told, Texts(TextCatalogue(), "en")) == "line 3 has {none}"
+    new = RefusedError("", 409, {"code": "of_tomorrow", "detail": "not so"})
+    assert sentence_of(new, german) == "not so"
+    assert sentence_of(RefusedError("it answers 502", 502, {}), german) == "it answers 502"

@@ -27,6 +27,8 @@ foreach (['editor', 'author', 'contributor'] as $role) {
     $id = $user ? $user->ID : wp_create_user($role, "$role-has-a-password", "$role@example.org");
     (new WP_User($id))->set_role($role);
     if (!isset($users[$role])) {
+        // Those of an earlier start are known to nobody, and a name is given once.
+        WP_Application_Passwords::delete_all_application_passwords($id);
         [$password] = WP_Application_Passwords::create_new_application_password($id, ['name' => 'tests']);
         $users[$role] = ['user' => $role, 'password' => WP_Application_Passwords::chunk_password($password)];
     }

@@ -10,6 +10,7 @@ import httpx
 
 from client import Address, RefusedError, UnreachableError
 from client.connections import KEEPALIVE_SECONDS
+from console.texts import Texts
 
 if TYPE_CHECKING:
     from client.services.gateway import AsyncGateway
@@ -108,9 +109,14 @@ class PersonClients:
         return cast("AsyncGateway", self._client("gateway"))
 
 
-def sentence_of(error: RefusedError) -> str:
-    """What the service says, for a person: without the status for programs."""
-    return str(error.problem.get("detail") or error)
+def sentence_of(error: RefusedError, t: Texts) -> str:
+    """What the service refuses, for a person: in their language by its code, without the status for programs."""
+    return sentence_by_code(error.code, str(error.problem.get("detail") or error), t)
+
+
+def sentence_by_code(code: str | None, detail: str, t: Texts) -> str:
+    """Returns the sentence of the catalogue for a code of `docs/problem-codes.md`; for others, what the service says."""
+    return t(key, detail=detail) if code and t.catalogue.has(key := f"problems.{code}") else detail
 
 
 def is_away(error: Exception) -> bool:

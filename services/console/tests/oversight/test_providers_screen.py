@@ -20,13 +20,14 @@ PAGE = "/providers"
 
 @pytest.fixture
 async def gateway(make_database: Any, orchestrator_url: str) -> AsyncIterator[GatewayApp]:
-    """One that can seal keys."""
+    """One that can seal keys, and whose configuration lets addresses of this machine in."""
     settings = {
         "database_url": await make_database("gateway"),
         "service_key": "test-service-key-0123456789",
         "http_port": 0,
         "orchestrator_url": orchestrator_url,
         "gateway_keys": Fernet.generate_key().decode(),
+        "egress_reachable_networks": "127.0.0.1/32",
     }
     async with running(GatewayApp(GatewaySettings.model_validate(settings))) as app:
         yield app
@@ -111,6 +112,29 @@ async def test_a_double_click_tries_once_and_the_password_is_asked_again(
     asked = await person.post(f"{PAGE}/drafts/remove", data={"once": "r1"})
     assert asked.status_code == 403
     assert "drafts" in (await person.get(PAGE)).text
+
+
+async def test_an_owner_connects_no_private_address_that_the_configuration_does_not_name(
+    console: Any, acme: None, gateway: GatewayApp, person: httpx.AsyncClient
+) -> None:
+    url = "http://10.0.0.5:11434/v1"
+    form = {"kind": "model", "name": "inside", "url": url, "model": "small-1", "provider_password": KEY}
+    refused = await person.post(f"{PAGE}/connect", data={"once": "c1", **form})
+    assert refused.status_code == 422
+    assert "EGRESS_REACHABLE_NETWORKS" in refused.text
+    assert f'value="{url}"' in refused.text
+    assert KEY not in refused.text
+    # The operator, with the service key, may; then an owner may change the rest, but not the address.
+    operators = {"X-Service-Key": "test-service-key-0123456789"}
+    async with httpx.AsyncClient(
+        base_url=f"http://127.0.0.1:{gateway.port}", headers=operators, timeout=60, trust_env=False
+    ) as operator:
+        body = {"kind": "model", "settings": {"url": url, "model": "small-1"}, "key": KEY}
+        assert (await operator.put("/v1/providers/inside", json=body)).status_code == 204
+    changed = await person.post(f"{PAGE}/connect", data={"once": "c2", **form, "model": "small-2"})
+    assert changed.headers["location"] == f"{PAGE}?done=connected"
+    elsewhere = {**form, "url": "http://10.0.0.6:11434/v1"}
+    assert (await person.post(f"{PAGE}/connect", data={"once": "c3", **elsewhere})).status_code == 422
 
 
 @pytest.mark.parametrize(("role", "sees"), [("operator", 200), ("editor", 403)])

@@ -96,7 +96,9 @@ class GatewayApp(App):
         keyring = Keyring(settings.gateway_keys, settings.gateway_keys_file)
         accounts = ProviderAccounts(self.connections, keyring, environment.accounts(settings))
         limiter = RateLimiter(self.connections)
-        self._http = ProviderHttpClient(user_agent(settings.robot_about))
+        self._http = ProviderHttpClient(
+            user_agent(settings.robot_about), settings.egress_reachable_networks, resolve
+        )
         caller = ProviderCaller(accounts, self.paid_calls, limiter, self._http)
         web_search = WebSearch(caller, fresh=timedelta(hours=settings.search_fresh_hours))
         completions = ChatCompletions(caller, fresh=timedelta(hours=settings.model_fresh_hours))
@@ -123,6 +125,7 @@ class GatewayApp(App):
             self.connections,
             spending,
             accounts,
+            self._http,
             web_search,
             completions,
             reader,

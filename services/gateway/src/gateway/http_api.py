@@ -40,7 +40,7 @@ from gateway.money import SpendingControl
 from gateway.pages import PageReader, page_routes
 from gateway.problems import CallProblemError, answer_problem
 from gateway.provider_checks import CHECK_PROVIDER, check_routes
-from gateway.providers import KINDS
+from gateway.providers import KINDS, ProviderHttpClient
 from gateway.search import WebSearch
 from gateway.search.routes import SEARCH, search_routes
 from gateway.sign_in import EXCHANGE, SignInExchange, sign_in_routes
@@ -67,6 +67,7 @@ class ApiServices:
     connections: Connections
     spending: SpendingControl
     accounts: ProviderAccounts
+    http: ProviderHttpClient
     web_search: WebSearch
     completions: ChatCompletions
     reader: PageReader | None
@@ -95,6 +96,7 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
         provider_routes(
             services.accounts,
             KINDS,
+            services.http.check_address,
             [connected.registry.reseal, connected.apps.reseal, services.sign_in.reseal],
         ),
         check_routes(services.accounts, services.completions, services.web_search),

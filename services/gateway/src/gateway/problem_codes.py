@@ -85,6 +85,7 @@ _MEANINGS: Final[Mapping[tuple[HTTPStatus, ...], Mapping[str, str]]] = {
         "request.too_many_tokens": "The request asks for more tokens than the model may write.",
     },
     (HTTPStatus.UNPROCESSABLE_ENTITY, HTTPStatus.FAILED_DEPENDENCY): {
+        "provider.private_address": "The address of the provider is private, and no setting of the operator names it.",
         "page.address": "Pages cannot be read from this address.",
         "page.certificate": "The certificate of the site is not trusted.",
         "page.encoding": "The page's encoding is not supported.",

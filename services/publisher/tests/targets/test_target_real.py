@@ -4,12 +4,8 @@ They are set up by deploy/local/servers, from Debian's and npm's packages: `make
 """
 
 import asyncio
-import json
 import os
-import socket
-import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -18,37 +14,21 @@ import pytest
 from fakes.sites.ghost import FakeGhost, ghost_token
 from fakes.sites.wordpress import FakeWordPress
 from receipts import AccountSummary
+from tests.fixtures.real_servers import real_server
 
 pytestmark = pytest.mark.real
 
-ROOT = Path(__file__).parents[4]
 LATER = {"updated_at": "2026-02-01T10:00:00Z", "title": "Colder brew & more"}
-
-
-def started(name: str) -> Iterator[dict[str, Any]]:
-    """What the script writes down of its server; the installation is kept for the next time."""
-    folder = ROOT / ".local/servers" / name
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = str(free.getsockname()[1])
-    (folder / "credentials.json").unlink(missing_ok=True)
-    script = str(ROOT / f"deploy/local/servers/{name}.sh")
-    begun = subprocess.run([script, folder, port], capture_output=True, text=True, check=False)
-    if begun.returncode:
-        pytest.skip(f"{name} cannot be had here: {begun.stderr[-500:] or begun.stdout[-500:]}")
-    try:
-        yield json.loads((folder / "credentials.json").read_text())
-    finally:
-        subprocess.run([script, folder, port, "stop"], check=True)
 
 
 @pytest.fixture(scope="module")
 def wordpress() -> Iterator[dict[str, Any]]:
-    yield from started("wordpress")
+    yield from real_server("wordpress")
 
 
 @pytest.fixture(scope="module")
 def ghost() -> Iterator[dict[str, Any]]:
-    yield from started("ghost")
+    yield from real_server("ghost")
 
 
 class Site:

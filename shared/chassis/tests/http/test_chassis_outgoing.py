@@ -12,7 +12,7 @@ import httpcore2
 import pytest
 import uvloop
 
-from chassis.http.outgoing import NOT_CONNECTED, AsyncioConnections, Origin
+from chassis.http.outgoing import NOT_CONNECTED, AsyncioConnections, Origin, reason_of
 from chassis.testing import eventually
 
 ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -252,13 +252,15 @@ async def test_an_address_that_refuses_is_passed_over(
 
     monkeypatch.setattr(loop, "getaddrinfo", found)
     assert (await pool.request("GET", f"http://name.example:{url.port}/", extensions=within(5))).status == 200
-    with pytest.raises(httpcore2.ConnectError):
+    with pytest.raises(httpcore2.ConnectError) as refused:
         await pool.request("GET", f"http://name.example:{free_port()}/", extensions=within(5))
+    assert reason_of(refused.value) == "nothing answers at this port"
 
 
 async def test_a_name_that_nobody_knows_is_told(pool: httpcore2.AsyncConnectionPool) -> None:
-    with pytest.raises(httpcore2.ConnectError):
+    with pytest.raises(httpcore2.ConnectError) as refused:
         await pool.request("GET", "http://nobody.invalid/", extensions=within(5))
+    assert reason_of(refused.value) == "its name is not known"
 
 
 async def test_it_speaks_tls_with_those_whose_certificate_is_good(
@@ -282,8 +284,9 @@ async def test_it_speaks_tls_with_those_whose_certificate_is_good(
     ) as knowing:
         answered = await knowing.request("POST", url, content=b"x" * LARGE, extensions=within(20))
     assert answered.content == b"ok"
-    with pytest.raises(httpcore2.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+    with pytest.raises(httpcore2.ConnectError, match="CERTIFICATE_VERIFY_FAILED") as distrusted:
         await pool.request("POST", url, content=b"x", extensions=within(20))
+    assert reason_of(distrusted.value).startswith("its certificate cannot be trusted (")
     server.close()
 
 
@@ -344,3 +347,20 @@ def test_a_connection_that_was_reset_before_it_is_written_to_is_told_as_broken(
 
     with asyncio.Runner(loop_factory=new_loop) as runner:
         runner.run(ask())
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (httpcore2.ConnectTimeout(), "it does not take the connection in time"),
+        (httpcore2.ReadTimeout(), "no answer came in time"),
+        (TimeoutError(), "no answer came in time"),
+        (httpcore2.UnsupportedProtocol(), "its address does not begin with http:// or https://"),
+        (ConnectionResetError(104, "Connection reset by peer"), "the other side cut the connection"),
+        (httpcore2.ReadError(), "the connection ended too early"),
+        (ssl.SSLError(1, "WRONG_VERSION_NUMBER"), "it does not speak TLS as expected"),
+        (httpcore2.RemoteProtocolError("Server disconnected"), "Server disconnected"),
+    ],
+)
+def test_why_a_request_failed_is_told_in_plain_words(error: BaseException, told: str) -> None:
+    assert reason_of(error) == told

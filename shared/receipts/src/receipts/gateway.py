@@ -12,7 +12,7 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from chassis.http.client import Reply, retry_after
-from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
+from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header, reason_of
 from chassis.http.problem_codes import BLANK
 from chassis.http.spans import client_span
 from receipts.accounts import IDENTITY, AccountClient, AccountResponse
@@ -180,7 +180,7 @@ class EffectsGateway:
                 whole_items=document.get("whole_items"),
             )
         except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise UnknownOutcome(f"the gateway's answer cannot be read: {error!r}") from error
+            raise UnknownOutcome("the gateway's answer cannot be read: it is not as documented") from error
 
     async def _exchange(
         self,
@@ -202,9 +202,9 @@ class EffectsGateway:
                         exchange.answered(response.status)
                         body = await response.aread()
         except NOT_CONNECTED as error:
-            raise GatewayAway(f"the gateway does not answer at {url}: {error!r}") from error
+            raise GatewayAway(f"the gateway does not answer at {url}: {reason_of(error)}") from error
         except (*BROKEN, TimeoutError) as error:
-            raise UnknownOutcome(f"the gateway broke off: {error!r}") from error
+            raise UnknownOutcome(f"the gateway broke off: {reason_of(error)}") from error
         after = retry_after(header(response, b"retry-after"), datetime.now(UTC))
         return Reply(response.status, body, after)
 

@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
+from client.connections import etag_of
 from console.accounts import views
 from console.accounts.kinds import (
     KINDS,
@@ -28,8 +29,18 @@ from console.pages import Form, FormData, PageViewer, Viewer, done_word, once, p
 from console.pages.parts import parts_of
 from console.service_clients import is_away, sentence_of
 from console.sign_in.confirming import confirm_password
+from integrations.networks import NETWORKS
 
-DONE: Final = ("connected", "works", "no_answer", "refused", "unchecked", "app_set")
+DONE: Final = (
+    "connected",
+    "works",
+    "no_answer",
+    "refused",
+    "unchecked",
+    "app_set",
+    "target_added",
+    "channel_added",
+)
 """What a page says was done, by the word in its address."""
 TERMINAL_ADDRESS: Final = "http://127.0.0.1:8976/callback"
 """Where a log-in of `brandctl` returns to, as `docs/connect` says."""
@@ -158,7 +169,7 @@ async def _or_form(
     except RefusedError as error:
         if is_away(error):
             raise
-        refusal, status = sentence_of(error), error.status
+        refusal, status = sentence_of(error, viewer.t), error.status
     return await _form(request, brand, kind, viewer, form=form, refusal=refusal, status=status)
 
 
@@ -350,7 +361,7 @@ async def show_account(request: Request, brand: str, name: str, viewer: Viewer) 
         line=views.account_line(account, brand, posts),
         use=views.use_of(account, about["channels"], about["targets"]) if about else "",
         may_connect=may_ask(viewer, Scope.ADMIN),
-        may_test=may_ask(viewer, Scope.OPERATE),
+        may_operate=may_ask(viewer, Scope.OPERATE),
     )
 
 
@@ -362,6 +373,24 @@ async def test_account(request: Request, brand: str, name: str, viewer: Viewer, 
 
     async def act() -> Response:
         done = await _tested(viewer, name, kind_named(account["kind"]), account["checked_at"])
+        return redirect(request, f"/b/{brand}/accounts/{name}?done={done}")
+
+    return await once(request, viewer, form, act)
+
+
+@router.post("/b/{brand}/accounts/{name}/use")
+async def use_account(request: Request, brand: str, name: str, viewer: Viewer, form: FormData) -> Response:
+    """Adds the account to the brand's targets or channels, behind those that it has."""
+    check_may_ask(viewer, Scope.OPERATE)
+    account = await _of_brand(viewer, brand, name)
+
+    async def act() -> Response:
+        about = await viewer.orchestrator.get_brand(brand)
+        wanted = views.policy_with(about["policy"], account)
+        await viewer.orchestrator.set_brand(
+            brand, name=wanted.pop("name"), extra=wanted, if_match=etag_of(about)
+        )
+        done = "channel_added" if account["kind"] in NETWORKS else "target_added"
         return redirect(request, f"/b/{brand}/accounts/{name}?done={done}")
 
     return await once(request, viewer, form, act)

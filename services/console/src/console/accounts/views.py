@@ -208,6 +208,16 @@ def use_of(account: Mapping[str, Any], channels: Sequence[str], targets: Sequenc
     return "no_target" if kind in SITES else ""
 
 
+def policy_with(policy: Mapping[str, Any], account: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the settings of a brand that sends its articles or posts to the account, too."""
+    wanted, name = dict(policy), account["name"]
+    if account["kind"] in NETWORKS:
+        wanted["channels"] = list(dict.fromkeys([*policy["channels"], name]))
+    elif account["kind"] in SITES:
+        wanted["targets"] = list(dict.fromkeys([*(policy["targets"] or [policy["target"]]), name]))
+    return wanted
+
+
 def target_settings(form: Form) -> dict[str, Any]:
     """Returns the settings that a person chose for a target; what is empty gets its default."""
     told: dict[str, Any] = {

@@ -1,8 +1,9 @@
 """Routes of the pages about articles."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
@@ -13,9 +14,24 @@ from chassis.http.callers import Scope
 from console.articles import views
 from console.list_filters import ListFilter, safe_link
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
+from console.service_clients import PersonClients
+from console.watching.pages import LivePage, read_each
 
 NAVIGATION: Final = (NavigationEntry("articles", "/b/{brand}/articles", 40),)
 router = APIRouter(include_in_schema=False)
+
+
+async def read_places(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filters)
+    """Where the article is, and where its posts are."""
+    content_id = fields["article"]
+    return await read_each(
+        clients.orchestrator.get_article(content_id),
+        clients.orchestrator.list_placements(content_id),
+        clients.social.list_brand_posts(fields["brand"], article=content_id),
+    )
+
+
+LIVE: Final = (LivePage("/b/{brand}/articles/{article}", read_places),)
 
 
 @router.get("/b/{brand}/articles")

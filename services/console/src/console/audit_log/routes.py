@@ -76,7 +76,7 @@ async def _ask(
             found=getattr(viewer, service).list_audit_log(**arguments, after=place, limit=size)
         )
     except RefusedError as error:
-        return Refused(service, sentence_of(error))
+        return Refused(service, sentence_of(error, viewer.t))
     return parts["found"]
 
 

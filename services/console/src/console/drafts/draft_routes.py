@@ -379,7 +379,7 @@ def _told(
                 brand,
                 content_id,
                 viewer,
-                refusal=sentence_of(error),
+                refusal=sentence_of(error, viewer.t),
                 typed=typed,
                 status=error.status,
             )
@@ -451,7 +451,7 @@ async def _not_saved(
         brand,
         content_id,
         viewer,
-        refusal=None if conflict else sentence_of(error),
+        refusal=None if conflict else sentence_of(error, viewer.t),
         conflict=conflict,
         conflict_base=base,
         changes=diff_lines(changes["diff"]) if changes else (),

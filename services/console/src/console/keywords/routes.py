@@ -49,8 +49,19 @@ async def read_keyword(clients: PersonClients, fields: Mapping[str, str], query:
     return [item, await _known(clients.orchestrator.get_workflow(own)) if own else None]
 
 
+async def read_suggestions(
+    clients: PersonClients,
+    fields: Mapping[str, str],
+    query: Mapping[str, str],  # noqa: ARG001  (no filters)
+) -> Any:
+    """How many documents are read and wait: with them the suggestions change."""
+    [found] = await read_each(clients.research.list_documents(fields["brand"], limit=1))
+    return found.get("counts", found)
+
+
 LIVE: Final = (
     LivePage("/b/{brand}/keywords", read_list),
+    LivePage("/b/{brand}/keywords/add", read_suggestions),
     LivePage("/b/{brand}/keywords/{keyword}", read_keyword),
 )
 

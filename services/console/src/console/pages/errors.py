@@ -86,7 +86,7 @@ async def _service_error(request: Request, error: Exception) -> Response:
         response = redirect(request, "/sign-in")
         cookies.clear(response, parts_of(request).urls)
         return response
-    return _error(request, error.status, sentence_of(error))
+    return _error(request, error.status, sentence_of(error, texts))
 
 
 async def _invalid(request: Request, error: Exception) -> Response:

@@ -74,7 +74,7 @@ async def once_or_refused(
     except RefusedError as error:
         if is_away(error):
             raise
-        return await show(sentence_of(error), error.status)
+        return await show(sentence_of(error, viewer.t), error.status)
 
 
 async def _answer_of_first(request: Request, viewer: PageViewer, form_id: str) -> Response:

@@ -21,6 +21,7 @@ from console.pages import (
     redirect,
 )
 from console.providers import views
+from console.service_clients import sentence_by_code
 from console.sign_in.confirming import confirm_password
 
 NAVIGATION: Final = (NavigationEntry("providers", "/providers", order=6, scope=Scope.OPERATE),)
@@ -106,7 +107,8 @@ async def check(request: Request, name: str, viewer: Viewer, form: FormData) -> 
         found = await viewer.gateway.check_provider(
             name, brand=form.text("brand"), idempotency_key=form.once or None
         )
-        return await _show(request, viewer, tried=(name, found))
+        told = sentence_by_code(found["problem"], found["detail"], viewer.t)
+        return await _show(request, viewer, tried=(name, {**found, "detail": told}))
 
     async def refused(refusal: str, status: int) -> Response:
         return await _show(request, viewer, refusal=refusal, status=status)

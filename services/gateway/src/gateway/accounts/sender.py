@@ -13,6 +13,7 @@ from typing import Any, Final
 import httpcore2
 import httpx
 
+from chassis.http.outgoing import reason_of
 from chassis.http.spans import client_span
 from gateway.accounts.kind import NoAnswer, NotSent, RemoteResponse, WireRequest
 from gateway.egress.addresses import Network
@@ -131,7 +132,7 @@ class RequestSender:
                         return made
         except (OSError, EgressError) as error:
             raise NotSent(f"{host}:{port}: {_told(error)}") from None
-        raise NotSent(f"{host}:{port}: cannot be reached: {last}")
+        raise NotSent(f"{host}:{port}: cannot be reached: {reason_of(last) if last else 'it has no address'}")
 
     async def _exchange(self, request: WireRequest, wire: "_Wire", most_bytes: int) -> RemoteResponse:
         try:
@@ -318,6 +319,6 @@ def _told(error: BaseException) -> str:
         case EgressError():
             return str(error)
         case httpcore2.ConnectError():
-            return f"cannot be reached: {error}"
+            return f"cannot be reached: {reason_of(error)}"
         case _:
-            return f"broke off: {str(error) or type(error).__name__}"
+            return f"broke off: {reason_of(error)}"

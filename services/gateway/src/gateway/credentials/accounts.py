@@ -120,8 +120,23 @@ class ProviderAccounts:
         }
         return [found[name] for name in sorted(found)]
 
-    async def connect(self, name: str, kind: str, settings: Mapping[str, Any], key: SecretStr | None) -> None:
+    async def connect(
+        self,
+        name: str,
+        kind: str,
+        settings: Mapping[str, Any],
+        key: SecretStr | None,
+        *,
+        by_operator: bool = True,
+    ) -> None:
         """Connects or changes an account. Without a key, it keeps the present one if kind and address are unchanged.
+
+        Args:
+            name: of the account.
+            kind: of the provider.
+            settings: with its address.
+            key: of the account.
+            by_operator: whether the operator gave the address, now or before.
 
         Raises:
             CallProblemError: `credentials.key_missing`: the present key belongs to another address.
@@ -136,7 +151,15 @@ class ProviderAccounts:
                 await store.set_settings(connection, name, settings)
                 return
             end = None if key is None else key_end(key.get_secret_value())
-            await store.put(connection, name, kind, settings, sealed, end)
+            await store.put(connection, name, kind, settings, sealed, end, address_of_operator=by_operator)
+
+    async def is_of_operator(self, name: str, url: str) -> bool:
+        """Returns whether the operator gave the account this address, by the environment or with the service key."""
+        async with self._connections.connection() as connection:
+            known = next(iter(await store.rows(connection, name)), None)
+        if known is not None:
+            return known.address_of_operator and known.settings.get("url") == url
+        return name in self._environment and self._environment[name].settings.get("url") == url
 
     async def disconnect(self, name: str) -> None:
         """Raises CallProblemError: `provider.not_connected`."""
@@ -164,7 +187,7 @@ class ProviderAccounts:
         if key is not None and (secret := key.get_secret_value()) not in self._learned:
             redaction.learn(secret)
             self._learned.add(secret)
-        return ProviderAccount(row.name, row.kind, row.settings, key)
+        return ProviderAccount(row.name, row.kind, row.settings, key, row.address_of_operator)
 
 
 def not_connected(name: str, status: HTTPStatus = HTTPStatus.FAILED_DEPENDENCY) -> CallProblem:

@@ -20,6 +20,8 @@ class ProviderAccount:
     kind: str
     settings: Mapping[str, Any]
     key: SecretStr | None
+    address_of_operator: bool = True
+    """Whether the operator gave its address, by the environment or with the service key: then it may be a private one."""
 
     @property
     def authorization(self) -> dict[str, str]:

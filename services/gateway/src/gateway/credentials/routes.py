@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Path
 from pydantic import BaseModel, ConfigDict, SecretStr, StringConstraints, ValidationError
 
-from chassis.http.api import UNKNOWN, View, needs, router
-from chassis.http.callers import Scope
+from chassis.http.api import UNKNOWN, MayAdminister, View, needs, router
+from chassis.http.callers import SERVICE, Scope
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from gateway.credentials.accounts import ProviderAccounts, not_connected
 from gateway.problems import NO_KEYS, CallProblemError
@@ -53,6 +53,7 @@ class KeyRotationView(View):
 def provider_routes(
     accounts: ProviderAccounts,
     kinds: Mapping[str, Callable[[Mapping[str, Any]], BaseModel]],
+    check_address: Callable[[str], Awaitable[None]],
     others: Sequence[Callable[[], Awaitable[int]]] = (),
 ) -> APIRouter:
     """Creates the routes.
@@ -60,6 +61,7 @@ def provider_routes(
     Args:
         accounts: provider accounts.
         kinds: check settings, by kind of provider.
+        check_address: raises CallProblemError for an address that only the operator may give.
         others: re-encrypt further secrets with the same keys, and return their numbers.
     """
     routes = router("/providers", tags=["Providers"])
@@ -78,17 +80,20 @@ def provider_routes(
 
     @routes.put(
         "/{name}",
-        dependencies=[needs(Scope.ADMIN)],
         status_code=HTTPStatus.NO_CONTENT,
         summary="Connect a provider, or change it",
         responses=NO_KEYS,
     )
-    async def connect_provider(name: Annotated[Name, Path()], request: ConnectProvider) -> None:
-        key = request.key
-        if key is not None and not _is_visible(key.get_secret_value()):
-            # A header carries nothing else, and the error must not quote the key.
-            raise RefusalError(INVALID_REQUEST, "key: must be 1 to 4,000 visible ASCII characters")
-        await accounts.connect(name, request.kind, _checked(kinds[request.kind], request.settings), key)
+    async def connect_provider(
+        caller: MayAdminister, name: Annotated[Name, Path()], request: ConnectProvider
+    ) -> None:
+        """An API key connects no private address, unless EGRESS_REACHABLE_NETWORKS names it."""
+        _check_key(request.key)
+        settings = _checked(kinds[request.kind], request.settings)
+        by_operator = caller is SERVICE or await accounts.is_of_operator(name, settings["url"])
+        if not by_operator:
+            await check_address(settings["url"])
+        await accounts.connect(name, request.kind, settings, request.key, by_operator=by_operator)
 
     @routes.delete(
         "/{name}",
@@ -116,6 +121,12 @@ def provider_routes(
 
 
 _LONGEST = 4000
+
+
+def _check_key(key: SecretStr | None) -> None:
+    if key is not None and not _is_visible(key.get_secret_value()):
+        # A header carries nothing else, and the error must not quote the key.
+        raise RefusalError(INVALID_REQUEST, "key: must be 1 to 4,000 visible ASCII characters")
 
 
 def _is_visible(key: str) -> bool:

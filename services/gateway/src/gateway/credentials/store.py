@@ -17,12 +17,13 @@ class CredentialRow:
     sealed: bytes | None
     key_end: str | None
     key_set_at: datetime | None
+    address_of_operator: bool
 
 
 async def rows(connection: Connection, name: str | None = None) -> list[CredentialRow]:
     found = await connection.fetch(
         """
-        select name, kind, settings, sealed, key_end, key_set_at from providers
+        select name, kind, settings, sealed, key_end, key_set_at, address_of_operator from providers
         where $1::text is null or name = $1 order by name
         """,
         name,
@@ -35,6 +36,7 @@ async def rows(connection: Connection, name: str | None = None) -> list[Credenti
             None if row["sealed"] is None else bytes(row["sealed"]),
             row["key_end"],
             row["key_set_at"],
+            row["address_of_operator"],
         )
         for row in found
     ]
@@ -47,20 +49,24 @@ async def put(
     settings: Mapping[str, Any],
     sealed: bytes | None,
     key_end: str | None,
+    *,
+    address_of_operator: bool,
 ) -> None:
     """Stores an account with this key, or none."""
     await connection.execute(
         """
-        insert into providers (name, kind, settings, sealed, key_end, key_set_at)
-        values ($1, $2, $3::jsonb, $4, $5, case when $4::bytea is null then null else clock_timestamp() end)
+        insert into providers (name, kind, settings, sealed, key_end, key_set_at, address_of_operator)
+        values ($1, $2, $3::jsonb, $4, $5, case when $4::bytea is null then null else clock_timestamp() end, $6)
         on conflict (name) do update set kind = excluded.kind, settings = excluded.settings, sealed = excluded.sealed,
-            key_end = excluded.key_end, key_set_at = excluded.key_set_at, connected_at = excluded.connected_at
+            key_end = excluded.key_end, key_set_at = excluded.key_set_at, connected_at = excluded.connected_at,
+            address_of_operator = excluded.address_of_operator
         """,
         name,
         kind,
         json.dumps(settings),
         sealed,
         key_end,
+        address_of_operator,
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final, Self
 import httpcore2
 import httpx
 
+from chassis.http.outgoing import reason_of
 from gateway.egress.addresses import Network
 from gateway.egress.connections import GuardedConnections, Resolve, system_resolver
 from gateway.egress.decoding import ACCEPTED, decoder
@@ -183,10 +184,12 @@ class EgressClient:
                     "certificate", f"{target.host} has no certificate that can be trusted"
                 ) from error
             raise EgressUnavailableError(
-                "unreachable", f"{target.host} cannot be reached: {error}"
+                "unreachable", f"{target.host} cannot be reached: {reason_of(error)}"
             ) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol) as error:
-            raise EgressUnavailableError("broken_off", f"{target.host} broke off: {error}") from error
+            raise EgressUnavailableError(
+                "broken_off", f"{target.host} broke off: {reason_of(error)}"
+            ) from error
 
 
 def _headers(answer: httpcore2.Response) -> dict[str, str]:

@@ -70,6 +70,7 @@ class ProviderClient(Generic[QuestionT, AnswerT]):
             "GET" if request.body is None else "POST",
             f"{settings.url}{request.path}",
             seconds=settings.seconds,
+            may_be_private=account.address_of_operator,
             headers=request.headers,
             parameters=request.parameters,
             body=request.body,

@@ -4,7 +4,7 @@ It never retries: that decision is the caller's.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,10 +16,13 @@ import httpx
 
 from chassis import redaction
 from chassis.http.client import retry_after
-from chassis.http.outgoing import AsyncioConnections
+from chassis.http.outgoing import AsyncioConnections, reason_of
 from chassis.http.spans import client_span
+from gateway.egress.addresses import Network
+from gateway.egress.connections import GuardedConnections, Resolve, system_resolver
+from gateway.egress.errors import EgressError, EgressRefusedError
 from gateway.outcomes import FailedCall
-from gateway.problems import CallProblem
+from gateway.problems import CallProblem, CallProblemError
 
 _CONNECT_SECONDS: Final = 5.0
 _KEEPALIVE_SECONDS: Final = 2.0
@@ -67,19 +70,44 @@ class ProviderHttpClient:
 
     Args:
         user_agent: the header `User-Agent`; some providers refuse requests without it.
+        exceptions: private networks that addresses of people, too, may lead to.
+        resolve: looks up names for people's addresses.
     """
 
-    def __init__(self, user_agent: str) -> None:
+    def __init__(
+        self, user_agent: str, exceptions: Iterable[Network] = (), resolve: Resolve = system_resolver
+    ) -> None:
         self._headers = _HEADERS | {"User-Agent": user_agent}
-        self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=httpx.create_ssl_context(trust_env=False),
-            max_connections=None,
-            keepalive_expiry=_KEEPALIVE_SECONDS,
-            network_backend=AsyncioConnections(),
+        self._guard = GuardedConnections(resolve, exceptions)
+        trusted = httpx.create_ssl_context(trust_env=False)
+        self._of_operator, self._of_people = (
+            httpcore2.AsyncConnectionPool(
+                ssl_context=trusted,
+                max_connections=None,
+                keepalive_expiry=_KEEPALIVE_SECONDS,
+                network_backend=connections,
+            )
+            for connections in (AsyncioConnections(), self._guard)
         )
 
     async def close(self) -> None:
-        await self._pool.aclose()
+        await self._of_operator.aclose()
+        await self._of_people.aclose()
+
+    async def check_address(self, url: str) -> None:
+        """Checks an address that a person gives; one whose name cannot be looked up now is checked with each request.
+
+        Raises:
+            CallProblemError: `provider.private_address`.
+        """
+        parsed = httpx.URL(url)
+        try:
+            await self._guard.checked(parsed.host, parsed.port or 443)
+        except EgressRefusedError as error:
+            if error.code == "private_address":
+                raise CallProblemError(_private(parsed, HTTPStatus.UNPROCESSABLE_ENTITY)) from None
+        except EgressError:
+            pass
 
     async def send(
         self,
@@ -91,18 +119,19 @@ class ProviderHttpClient:
         headers: Mapping[str, str] | None = None,
         parameters: Mapping[str, str] | None = None,
         body: Any = None,
+        may_be_private: bool = True,
     ) -> ProviderResponse:
-        """Sends a request to the named provider.
+        """Sends a request to the named provider; to a private address only if it may be, or the operator let its network in.
 
         Raises:
-            FailedCall: `provider.away`, free of charge; `provider.no_answer` after sending;
-                `provider.unusable_answer`.
+            FailedCall: `provider.away` and `provider.private_address`, free of charge; `provider.no_answer` after
+                sending; `provider.unusable_answer`.
         """
         where = httpx.URL(url, params=dict(parameters)) if parameters else httpx.URL(url)
         given = {"Host": where.netloc.decode("ascii"), **self._headers, **(headers or {})}
         if body is not None:
             given["Content-Type"] = "application/json"
-        asking = self._pool.stream(
+        asking = (self._of_operator if may_be_private else self._of_people).stream(
             method,
             httpcore2.URL(
                 scheme=where.raw_scheme, host=where.raw_host, port=where.port, target=where.raw_path
@@ -123,8 +152,17 @@ class ProviderHttpClient:
                 response = await _exchange(name, asking)
                 exchange.answered(response.status)
                 return response
-        except (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpcore2.UnsupportedProtocol) as error:
-            raise FailedCall(_away(name, error)) from error
+        except EgressRefusedError as error:
+            if error.code == "private_address":
+                raise FailedCall(_private(where, HTTPStatus.FAILED_DEPENDENCY)) from None
+            raise FailedCall(_away(name, where, error)) from error
+        except (
+            EgressError,
+            httpcore2.ConnectError,
+            httpcore2.ConnectTimeout,
+            httpcore2.UnsupportedProtocol,
+        ) as error:
+            raise FailedCall(_away(name, where, error)) from error
         except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             # The request was sent, and may have been answered.
             raise FailedCall(_no_answer(name, error), spent=None) from error
@@ -149,13 +187,23 @@ def _as_json(body: Any) -> bytes:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _away(name: str, error: Exception) -> CallProblem:
+def _away(name: str, url: httpx.URL, error: Exception) -> CallProblem:
     return CallProblem(
         "provider.away",
-        f"{name} cannot be reached: {error!r}",
+        f"{name} cannot be reached at {url.scheme}://{url.netloc.decode('ascii')}: {reason_of(error)}. See whether it"
+        " runs, and whether this address is right",
         HTTPStatus.SERVICE_UNAVAILABLE,
         transient=True,
         after=_AWAY_FOR,
+    )
+
+
+def _private(url: httpx.URL, status: HTTPStatus) -> CallProblem:
+    return CallProblem(
+        "provider.private_address",
+        f"{url.host} is no address of the public internet. Only the operator lets such a one in: EGRESS_REACHABLE_NETWORKS"
+        " in the configuration of the gateway has to name its network, such as 192.168.1.25/32",
+        status,
     )
 
 
@@ -163,7 +211,7 @@ def _no_answer(name: str, error: Exception) -> CallProblem:
     # No automatic retry: a request too large for a healthy provider would be charged each time.
     return CallProblem(
         "provider.no_answer",
-        f"{name} broke off or did not answer in time: {error!r}; the call counts as spent, because its outcome is"
+        f"{name} broke off or did not answer in time: {reason_of(error)}; the call counts as spent, because its outcome is"
         " unknown",
         HTTPStatus.FAILED_DEPENDENCY,
         transient=True,

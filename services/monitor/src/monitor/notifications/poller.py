@@ -40,9 +40,12 @@ class NotificationPoller:
             raise
         except (PassingError, UnusableAnswerError) as error:
             await self._store_failure(source, str(error))
-        except Exception as error:
+        except Exception:
             log.exception("notifications_source_failed", source=source.name)
-            await self._store_failure(source, repr(error))
+            await self._store_failure(
+                source,
+                "The monitor failed over what it was told; its log says how, at notifications_source_failed",
+            )
         else:
             await self._store_conditions(source, seen, began)
         return True

@@ -7,7 +7,7 @@ from typing import Annotated, Final
 from pydantic import AfterValidator, BaseModel, Field, SecretStr, ValidationError
 
 from chassis.http.client import FailedError, UnavailableError
-from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
+from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header, reason_of
 from chassis.http.spans import Exchange, client_span
 from messaging import Dependency, RetryLater
 from orchestrator.article_workflow.model_refusals import excerpt, is_filtered, refusal
@@ -118,15 +118,15 @@ class ChatClient:
                 with client_span("POST", self._url) as exchange:
                     return await self._exchange(request, exchange)
         except NOT_CONNECTED as error:
-            raise UnavailableError(f"the model does not answer at {self._url}: {error!r}") from error
+            raise UnavailableError(f"the model does not answer at {self._url}: {reason_of(error)}") from error
         except TimeoutError as error:
             # One question may be too much for a healthy server: waiting would never end for it.
-            problem = f"the model does not answer in time at {self._url}: {error!r}"
+            problem = f"the model does not answer in time at {self._url}"
             if await self._is_there():
                 raise FailedError(f"{problem}; its server does") from error
             raise UnavailableError(problem) from error
         except BROKEN as error:
-            raise UnavailableError(f"the model broke off at {self._url}: {error!r}") from error
+            raise UnavailableError(f"the model broke off at {self._url}: {reason_of(error)}") from error
 
     async def _is_there(self) -> bool:
         """Whether the server answers at all, with any status."""

@@ -28,6 +28,15 @@ async def bytes_of(pictures: PictureSource, picture: Mapping[str, Any]) -> bytes
         return None
 
 
+def missing_in(error: Exception) -> str:
+    """Returns what an answer lacks, in plain words."""
+    return (
+        f"it has no {error.args[0]}"
+        if isinstance(error, LookupError) and error.args
+        else "it has another form"
+    )
+
+
 async def unseen(preparing: Awaitable[_T]) -> _T:
     """Awaits requests before the post itself; their errors mean that the post was not sent.
 
@@ -39,4 +48,7 @@ async def unseen(preparing: Awaitable[_T]) -> _T:
     except UnknownOutcome as error:
         raise NotSent("no_answer", f"before anything was posted: {error.detail}") from error
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        raise NotSent("strange_answer", f"before anything was posted: {error!r}") from error
+        raise NotSent(
+            "strange_answer",
+            f"before anything was posted, the network gave an answer that cannot be read ({missing_in(error)})",
+        ) from error

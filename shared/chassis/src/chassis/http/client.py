@@ -15,7 +15,7 @@ import httpcore2
 from pydantic import SecretStr
 
 from chassis.http.conditional import http_date
-from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header
+from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header, reason_of
 from chassis.http.problem_codes import BLANK
 from chassis.http.spans import Exchange, client_span
 
@@ -216,17 +216,17 @@ class ServiceClient:
                     return await read(exchange)
         except NOT_CONNECTED as error:
             raise UnavailableError(
-                f"{self.peer.name} does not answer at {self._origin.url}{place}: {error!r}"
+                f"{self.peer.name} does not answer at {self._origin.url}{place}: {reason_of(error)}"
             ) from error
         except (httpcore2.TimeoutException, TimeoutError) as error:
             # A healthy service may fail on one heavy request; as an outage, its wait would never end.
-            problem = f"{self.peer.name} does not answer in time at {self._origin.url}{place}: {error!r}"
+            problem = f"{self.peer.name} does not answer in time at {self._origin.url}{place}"
             if halfway.done() and halfway.result() and await self._is_ready():
                 raise FailedError(f"{problem}; it was ready all the while") from error
             raise UnavailableError(problem) from error
         except (httpcore2.NetworkError, httpcore2.ProtocolError) as error:
             raise UnavailableError(
-                f"{self.peer.name} broke off at {self._origin.url}{place}: {error!r}"
+                f"{self.peer.name} broke off at {self._origin.url}{place}: {reason_of(error)}"
             ) from error
         finally:
             halfway.cancel()

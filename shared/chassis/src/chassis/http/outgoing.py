@@ -5,11 +5,12 @@ time than reading and writing take. Head and body of a request leave in one writ
 """
 
 import asyncio
+import errno
 import json
 import os
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -26,6 +27,48 @@ NOT_CONNECTED: Final = (httpcore2.ConnectError, httpcore2.ConnectTimeout, httpco
 """Errors before any byte has reached the server."""
 BROKEN: Final = (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError)
 """Errors after which the server may have processed the request."""
+_WHY: Final = {
+    errno.ECONNREFUSED: "nothing answers at this port",
+    errno.ECONNRESET: "the other side cut the connection",
+    errno.EPIPE: "the other side cut the connection",
+    errno.EHOSTUNREACH: "no network leads there",
+    errno.ENETUNREACH: "no network leads there",
+    errno.EADDRNOTAVAIL: "no network leads there",
+}
+
+
+def reason_of(error: BaseException) -> str:
+    """Returns in plain words why a request failed: for people, who read no names of exceptions."""
+    of_system = next(filter(None, map(_reason_of_system, _causes(error))), None)
+    if of_system is not None:
+        return of_system
+    if isinstance(error, (httpcore2.TimeoutException, TimeoutError)):
+        connecting = isinstance(error, httpcore2.ConnectTimeout)
+        return "it does not take the connection in time" if connecting else "no answer came in time"
+    if isinstance(error, httpcore2.UnsupportedProtocol):
+        return "its address does not begin with http:// or https://"
+    return str(error) or "the connection ended too early"
+
+
+def _reason_of_system(error: BaseException) -> str | None:
+    match error:
+        case ssl.SSLCertVerificationError():
+            return f"its certificate cannot be trusted ({error.verify_message})"
+        case ssl.SSLError():
+            return "it does not speak TLS as expected"
+        case socket.gaierror():
+            return "its name is not known"
+        case OSError() if error.errno is not None:
+            return _WHY.get(error.errno)
+        case _:
+            return None
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    found: BaseException | None = error
+    while found is not None:
+        yield found
+        found = found.__cause__ or found.__context__
 
 
 class Origin:
