@@ -145,9 +145,10 @@ async def _submit_keyword(
     )
 
 
-async def _publish(viewer: PageViewer, brand: str, finding: Mapping[str, Any], once: str) -> None:
-    settings = await viewer.orchestrator.get_brand(brand)
-    await viewer.orchestrator.request_placement(finding["id"], settings["target"], idempotency_key=once)
+async def _publish(viewer: PageViewer, brand: str, finding: Mapping[str, Any], once: str) -> None:  # noqa: ARG001  (as the others)
+    # The article's own home: the brand's first target may be another one by now.
+    home = (await viewer.orchestrator.list_placements(finding["id"]))["home"]
+    await viewer.orchestrator.request_placement(finding["id"], home, idempotency_key=once)
 
 
 async def _take_down(viewer: PageViewer, brand: str, finding: Mapping[str, Any], once: str) -> None:  # noqa: ARG001  (as the others)
