@@ -235,3 +235,32 @@ async def test_a_person_of_some_brands_learns_why_accounts_are_not_shown(
         assert (await eve.get(f"{ACCOUNTS}/mastodon")).status_code == 403
         for path in POSTS:
             assert (await eve.post(f"{ACCOUNTS}/{path}", data={"once": "x"})).status_code == 403, path
+
+
+async def test_a_site_is_connected_and_put_to_use_by_a_press(
+    console: Any, person: httpx.AsyncClient, other: Any
+) -> None:
+    await console.orchestrator.set_brand("acme", name="Acme", approval="everything")
+    other.answer("GET /wp-json/wp/v2/users/me", {"id": 7, "slug": "editor", "name": "An editor"})
+    form = {
+        "once": "c1",
+        "name": "blog",
+        "setting-url": other.url,
+        "user": "editor",
+        "secret": "abcd efgh ijkl",
+    }
+    answer = await person.post(f"{ACCOUNTS}/connect/wordpress", data=form)
+    assert answer.headers["location"] == f"{ACCOUNTS}/blog?done=works", answer.text
+    shown = (await person.get(answer.headers["location"])).text
+    assert "No articles of this brand go there yet." in shown
+    for _ in range(2):
+        used = await person.post(f"{ACCOUNTS}/blog/use", data={"once": "u1"})
+        assert used.headers["location"] == f"{ACCOUNTS}/blog?done=target_added", used.text
+    about = await console.orchestrator.get_brand("acme")
+    assert about["targets"] == ["site", "blog"]
+    assert about["policy"]["approval"] == "everything", "what else the brand says stays"
+    assert "No articles of this brand" not in (await person.get(f"{ACCOUNTS}/blog")).text
+
+    await connected(person, other, once="c2", name="toots")
+    await person.post(f"{ACCOUNTS}/toots/use", data={"once": "u2"})
+    assert (await console.orchestrator.get_brand("acme"))["channels"][-1] == "toots"

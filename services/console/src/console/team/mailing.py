@@ -65,4 +65,4 @@ def _why(viewer: PageViewer, error: ClientError) -> str:
         return viewer.t("team.mail_too_many")
     if error.problem.get("code") in {_NOT_CONNECTED, "gateway_not_configured"}:
         return viewer.t("team.mail_not_connected")
-    return viewer.t("team.mail_refused", reason=sentence_of(error))
+    return viewer.t("team.mail_refused", reason=sentence_of(error, viewer.t))
