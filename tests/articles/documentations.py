@@ -13,6 +13,7 @@ CORPORA: Final = {
     "coffee": _ROOT / "deploy/demo/corpus",
     "bicycles": Path(__file__).parent / "bicycles",
     "nursery": Path(__file__).parent / "nursery",
+    "high-street": Path(__file__).parent / "high_street",
 }
 """Short pages in prose; `keywords/NAME.tsv` has what a marketer would type."""
 

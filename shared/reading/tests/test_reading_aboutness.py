@@ -47,6 +47,11 @@ def about(keyword: str, title: str, kind: SectionKind = SectionKind.SECTION, *ab
         ("tennis serve", "Virtual Hosts", 0.0),
         ("welcome", "Welcome", 0.0),
         ("examples", "Examples", 0.0),
+        ("module parameters", "Module Parameters", 0.0),
+        ("wrap()", "Wrap-Up", 0.0),
+        ("wrap-up", "Wrap-Up", 1.0),
+        ("wrap up", "Wrap-Up", 1.0),
+        ("lavender care", "Lavender", 1.0),
     ],
 )
 def test_titles(keyword: str, title: str, value: float) -> None:

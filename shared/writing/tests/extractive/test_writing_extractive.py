@@ -1,6 +1,7 @@
 """The digest: one page in its own order, each paragraph verbatim with its source, and true reasons where there is none."""
 
 import re
+import string
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -252,9 +253,9 @@ def test_news_of_an_old_version_come_behind_the_page() -> None:
 
 
 def long_section(name: str, words: int, *children: Section) -> Section:
-    letters = "abcdefghijkl"
+    letters, places = "abcdefghijkl", string.ascii_lowercase
     sentences = (
-        f"{name} {' '.join(f'{name[0].lower()}{each}{letters[n % 12]}{letters[n // 12]}' for each in letters)} ends."
+        f"{name} {' '.join(f'{name[0].lower()}{each}{places[n % 26]}{places[n // 26]}' for each in letters)} ends."
         for n in range(words // 14)
     )
     return Section(f"{name} kilns", 2, name.lower(), tuple(map(P, sentences)), children)
@@ -267,10 +268,10 @@ def long_section(name: str, words: int, *children: Section) -> Section:
         ([long_section("Raku", 500, Section("Salt", 3, "", (P(GAS),))), long_section("Wood", 500)],
          ["Raku kilns", "Salt", "Wood kilns"], ""),
         # Whole sections from the beginning, and what they go on with.
-        ([long_section(name, 400) for name in ("Raku", "Wood", "Gas", "Salt")], ["Raku kilns", "Wood kilns"],
+        ([long_section(name, 760) for name in ("Raku", "Wood", "Gas", "Salt")], ["Raku kilns", "Wood kilns"],
          "*There is more in the source: “Gas kilns” and [“Salt kilns”](https://k.example/1.html#salt).* [1]"),
         # A section without those below it, if it stands without them.
-        ([long_section("Raku", 300, long_section("Salt", 900)), long_section("Wood", 500)], ["Raku kilns", "Wood kilns"],
+        ([long_section("Raku", 300, long_section("Salt", 2_400)), long_section("Wood", 500)], ["Raku kilns", "Wood kilns"],
          "*There is more in the source: [“Salt kilns”](https://k.example/1.html#salt).* [1]"),
     ],
 )  # fmt: skip
@@ -289,14 +290,16 @@ def test_a_page_is_shown_whole_or_in_whole_sections(
     [("firing kilns", "Firing"), ("kilns step by step", "Salt"), ("kilns", "Step 4: fire")],
 )
 def test_a_procedure_is_not_cut_before_its_step(keyword: str, missing: str) -> None:
-    children = [long_section(name, 400) for name in ("Raku", "Wood", "Gas")]
-    children.append(replace(long_section("Salt", 400), title=missing))
+    children = [long_section(name, 760) for name in ("Raku", "Wood", "Gas")]
+    children.append(replace(long_section("Salt", 760), title=missing))
     with pytest.raises(InsufficientSourcesError, match="would stop before"):
         digest(page(P(KILN), title=keyword.capitalize(), children=children), keyword=keyword)
 
 
-def test_a_subsection_that_depends_on_what_is_left_out_is_left_out() -> None:
-    torn = Section("Bricks", 2, "", (P("They are laid in two layers, as the last one cracks. " * 4),))
+def test_a_subsection_that_needs_what_its_page_shows_is_shown_and_one_that_needs_more_is_left_out() -> None:
+    whole = Section("Bricks", 2, "", (P("They are laid in two layers, as the last one cracks. " * 4),))
+    assert headings(digest(page(P(KILN), children=(whole, *KINDS))))[0] == "Bricks"
+    torn = Section("Bricks", 2, "", (P("As Table 4.2 shows, they are laid in two layers at night. " * 4),))
     assert headings(digest(page(P(KILN), children=(torn, *KINDS)))) == [
         "Wood kilns",
         "Gas kilns",
@@ -346,13 +349,45 @@ def test_a_section_that_nothing_opens_is_shown_as_it_stands(blocks: list[Block],
 
 
 def test_what_is_not_shown_of_a_whole_section_is_named_at_its_end() -> None:
-    torn = Section("Bricks", 2, "", (P("They are laid in two layers, as the last one cracks. " * 4),))
-    smoke = "The smoke of a kiln that burns wood hangs over the village, from church to mill, until the next evening comes."
+    torn = Section("Bricks", 2, "", (P("As Table 4.2 shows, they are laid in two layers at night. " * 4),))
+    smoke = "The smoke of a kiln that burns wood hangs over the village."
     bare = Section("Smoke", 2, "", (P(smoke),))
     body = digest(page(P(KILN), children=(torn, *KINDS, bare))).body_markdown
     assert "two layers" not in body
     assert "hangs over" not in body
-    assert body.endswith("*There is more in the source: “Bricks” and “Smoke”.* [1]\n")
+    assert body.endswith("*There is more in the source: “Bricks”.* [1]\n")
+
+
+def test_an_answer_stays_below_its_question() -> None:
+    questions = [
+        replace(each, title=f"Which {name}?")
+        for each, name in zip(KINDS, ("wood", "gas", "power"), strict=True)
+    ]
+    body = digest(page(children=questions)).body_markdown
+    assert body.startswith(f"## Which wood?\n\n{WOOD} [1]")
+
+
+def test_entries_are_shown_all_or_not_at_all() -> None:
+    calls = [
+        Section(f"kiln_{n}", ENTRY_LEVEL, f"k{n}", long_section(f"Call{n}", 400).blocks) for n in range(9)
+    ]
+    raku = long_section("Raku", 420)
+    article = digest(page(P(KILN), children=(raku, Section("Calls", 2, "calls", (), tuple(calls)))))
+    assert headings(article) == ["Raku kilns"]
+    assert "“Calls”" in article.body_markdown.rpartition("\n\n")[2]
+
+
+def test_a_command_that_a_page_calls_this_one_is_named() -> None:
+    told = (
+        "This command heats a kiln for hours, and lets its load of ware cool down before it opens the door."
+    )
+    body = digest(page(P(told), title="kiln heat"), keyword="kiln heat").body_markdown
+    assert body.startswith("**kiln heat** – This command heats a kiln for hours")  # noqa: RUF001 - a dash
+
+
+def test_a_sentence_that_its_page_does_not_end_is_left_out_of_an_item() -> None:
+    item = ListItem((P("Burns wood, and gas where there is any."), P("When it is cold, it is off for the")))
+    assert "off for the" not in digest(page(P(KILN), ItemList((item, item)))).body_markdown
 
 
 def test_an_address_is_listed_once() -> None:

@@ -239,12 +239,12 @@ def test_what_stands_behind_a_dropped_paragraph_is_marked() -> None:
 
 
 def test_long_lists_stop_after_whole_items() -> None:
-    items = [f"Item {n} of a list has nine words in it." for n in range(120)]
+    items = [f"Item {n} of a list has nine words in it." for n in range(400)]
     (unit,) = units(bullets(*items))
     kept, more = unit.blocks
     assert isinstance(kept, ItemList)
     assert 45 <= len(kept.items) < 55
-    assert more == Label(f"({120 - len(kept.items)} more in the source)")
+    assert more == Label(f"({400 - len(kept.items)} more in the source)")
     numbered = tuple(ListItem((P(text),)) for text in items[:80])
     whole, *rest = units(ItemList(numbered, ordered=True))
     assert not rest

@@ -4,107 +4,58 @@ The walk is iterative: a page nested ten thousand elements deep costs no stack. 
 in items) are kept to a depth that JSON can hold; what is nested deeper is in the deepest block.
 """
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from lxml import etree
 
 from documents.blocks import (
-    Block,
     Gap,
     Label,
-    Link,
-    Listing,
-    ListItem,
     Paragraph,
     Table,
 )
 from documents.sections import ENTRY_LEVEL, Section
-from reading import boilerplate
-from reading.cleaning import flags_of, one_line
-from reading.facts import PERMALINK
+from reading.cleaning import one_line
 from reading.html.contents import LinkTargets
 from reading.html.elements import (
     HEADINGS,
-    KERNEL_LABELS,
-    LOOKED_AT,
     MARKED_CODE,
     goes_on,
-    heading_text,
     holds_blocks,
     is_api,
     is_code_title,
-    is_link,
     is_more,
     is_page_title,
     is_preformatted,
-    level_of,
     lists_sections,
-    name_of,
     name_of_setting,
-    own_anchors,
     rows,
 )
 from reading.html.footnotes import is_exponent, is_footnote_mark
-from reading.html.formulas import draws_formulas, has_written_formula, is_formula, plain_formula
+from reading.html.formulas import is_formula, plain_formula
 from reading.html.frames import Frame
-from reading.html.inline import InlineText
 from reading.html.listings import (
     CODE,
-    MAX_LINES,
     code_of_numbered_listing,
     extract_listing,
-    is_broken_listing,
     listing_of,
 )
+from reading.html.open_blocks import LAYOUT_CELL, MAX_TITLE, Capture, OpenBlocks
 from reading.html.parts import NOTES, PageParts, class_names, is_fragment, is_sidebar
 from reading.html.preformatted import read_preformatted
-from reading.html.tables import BOLD, INLINE, extract_tables, strip_caption_number, visible_text
-from reading.measures import VisibleContent, measure_visible
-from reading.section_builder import ADMONITIONS, Heading, SectionBuilder
+from reading.html.tables import BOLD, INLINE, extract_tables, visible_text
+from reading.section_builder import ADMONITIONS, Heading
 
 MAX_FRAMES: Final = 24
 """Lists, items and notes within each other."""
-MAX_TITLE: Final = 300
-MAX_BOLD_LINE: Final = 90
-MAX_PARAGRAPH: Final = 20_000
-"""Characters; a longer paragraph is data."""
-LAYOUT_CELL: Final = 400
-"""Characters of a cell with blocks inside that make its table an arrangement of the page."""
-
 _LISTINGS: Final = frozenset({"pre", "listing", "xmp"})
 _LISTS: Final = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _FIGURES: Final = frozenset({"figure", "figcaption", "svg", "canvas", "picture"})
 _TITLES: Final = frozenset(
     {"admonition-title", "topic-title", "sidebar-title", "title", "rubric", "caption", "blocktitle"}
 )
-_CAPTIONS: Final = frozenset({"code-block-caption", "caption", "title"})
-_HEADER_CLASSES: Final = frozenset({"titlepage", "page-header", "section-header", "header", "headertitle"})
-# "See also: …", and what QDoc and Doxygen write in front of a link alone.
-_SEE_ALSO: Final = re.compile(r"see also\s?:", re.IGNORECASE)
-_BEFORE_LINK: Final = re.compile(
-    r"(?:see also|(?:re)?implements:|overrides:|reimplemented (?:from|in)) ", re.IGNORECASE
-)
-_FIGURE_LINE: Final = re.compile(r"(?:Figure|Fig\.) \d{1,3}(?:\.\d{1,3})*[.:] ")
 _STOPS: Final = (".", ",", ";", ":", "!", "?", ")")
 _MARKS: Final = frozenset({"a", "sup"})
-
-
-@dataclass(slots=True)
-class _Capture:
-    """An element whose whole text becomes one line: a heading, a term, a caption."""
-
-    kind: str
-    element: etree._Element
-
-
-def _only_refers(text: str, links: Sequence[Link]) -> bool:
-    """Return whether a paragraph is a reference with its label: "Reimplements: Kiln::fire(Clay clay)."."""
-    label = _BEFORE_LINK.match(text)
-    return label is not None and links[:1] != () and links[0].start == label.end() and ". " not in text
 
 
 def sections_of(parts: PageParts, title: str, targets: LinkTargets) -> Section:
@@ -112,24 +63,15 @@ def sections_of(parts: PageParts, title: str, targets: LinkTargets) -> Section:
     return _SectionWalk(parts, targets).run(title)
 
 
-class _SectionWalk:
+class _SectionWalk(OpenBlocks):
     def __init__(self, parts: PageParts, targets: LinkTargets) -> None:
+        super().__init__(parts)
         self._unseen = parts.unseen
         self._link_lists = parts.link_lists
         self._sizes = parts.sizes
-        self._root = parts.root
         self._targets = targets
-        self._sights: VisibleContent = measure_visible(parts.elements, parts.unseen)
         self._is_preformatted = is_preformatted(parts, self._sights)
-        self._text = InlineText()
-        self._frames: list[Frame] = []
-        self._capture: _Capture | None = None
-        self._sections = SectionBuilder()
-        self._anchors: list[str] = []
-        self._signature: list[str] = []
-        self._has_formula = False
-        self._is_footnote = False
-        self._draws_formulas = draws_formulas(parts.elements[0])
+        self._capture: Capture | None = None
 
     def run(self, title: str) -> Section:
         skipped: etree._Element | None = None
@@ -234,7 +176,7 @@ class _SectionWalk:
                 self._add(Gap("list"))
             return False
         if tag in HEADINGS:
-            self._capture = _Capture("heading", element)
+            self._capture = Capture("heading", element)
             return True
         if tag in _LISTINGS:
             self._listing(element)
@@ -261,14 +203,14 @@ class _SectionWalk:
             self._listing(element)
             return False
         if not names.isdisjoint(_TITLES) and tag in {"p", "div", "span", "td"} and self._is_title(element):
-            self._capture = _Capture("heading" if is_page_title(element) else "title", element)
+            self._capture = Capture("heading" if is_page_title(element) else "title", element)
         elif "memtitle" in names or (tag == "tr" and "question" in names):
-            self._capture = _Capture("heading", element)
+            self._capture = Capture("heading", element)
         elif "memproto" in names:
             self._memproto(element)
             return False
         elif "code-block-caption" in names or tag == "summary" or any(map(is_code_title, names)):
-            self._capture = _Capture("title", element)
+            self._capture = Capture("title", element)
         elif tag in {"div", "aside", "section", "blockquote"} and self._is_note(element, names):
             self._push("note", element)
         elif not names.isdisjoint({"figure", "mediaobject", "imageblock", "informalfigure", "float"}):
@@ -311,7 +253,7 @@ class _SectionWalk:
         is_entry = parent is not None and is_api(parent, class_names(parent)) and top is None
         if tag == "dt":
             kind = "signature" if is_entry else "note-title" if top and top.kind == "note" else "term"
-            self._capture = _Capture(kind, element)
+            self._capture = Capture(kind, element)
             return True
         if is_entry:
             self._add_signature()
@@ -324,7 +266,7 @@ class _SectionWalk:
             if element.getprevious() is not None:
                 # Behind its table or listing; a label stands before what it names.
                 return False
-            self._capture = _Capture("title", element)
+            self._capture = Capture("title", element)
             return True
         if tag == "figure":
             if element.find(".//pre") is not None or element.find(".//table") is not None:
@@ -348,15 +290,6 @@ class _SectionWalk:
             self._add(Gap("listing"))
         elif listing.lines and not (goes_on and self._extend_listing(listing)):
             self._add(listing)
-
-    def _extend_listing(self, listing: Listing) -> bool:
-        """Join a listing with the one right before it, as makeinfo splits them at empty lines; return whether it fits."""
-        blocks = self._frames[-1].blocks if self._frames else self._sections.blocks
-        last = blocks[-1] if blocks else None
-        if not isinstance(last, Listing) or len(last.lines) + len(listing.lines) >= MAX_LINES:
-            return False
-        blocks[-1] = Listing((*last.lines, "", *listing.lines))
-        return True
 
     def _memproto(self, element: etree._Element) -> None:
         """Read the signature of a member, as Doxygen writes it in a table."""
@@ -443,204 +376,3 @@ class _SectionWalk:
             # kernel-doc puts a function's parameters behind its definition.
             is_box = "kernelindent" in class_names(following)
             self._sections.extend(element, following if is_box else element.getparent())
-
-    def _pop(self) -> None:
-        frame = self._frames.pop()
-        match frame.kind:
-            case "item":
-                if frame.blocks:
-                    self._frames[-1].items.append(ListItem(tuple(frame.blocks)))
-            case "dd":
-                self._frames[-1].blocks += frame.blocks
-                if not frame.blocks:
-                    # The terms of the next explanation are others.
-                    self._frames[-1].close_entry()
-            case _:
-                if (block := frame.closed()) is not None:
-                    self._add(block)
-
-    def _close_capture(self, capture: _Capture) -> None:
-        text, _ = self._text.take()
-        self._has_formula = self._is_footnote = False
-        text = text[:MAX_PARAGRAPH]
-        match capture.kind:
-            case "heading":
-                self._close_heading(capture.element, text)
-            case "title":
-                self._close_title(text)
-            case "term":
-                self._close_term(text)
-            case "note-title":
-                self._frames[-1].title = text.rstrip(":")
-            case _:
-                self._close_signature(capture.element, text)
-
-    def _close_heading(self, element: etree._Element, text: str) -> None:
-        title = heading_text(element, text)
-        if not title:
-            return
-        top = self._frames[-1] if self._frames else None
-        if top is not None and top.is_untitled_note:
-            top.title = title
-            return
-        if title.strip(":!").casefold() in ADMONITIONS and not self._anchors:
-            self._add(Label(title))
-            return
-        while self._frames and self._frames[-1].kind in {"list", "dl"}:
-            # Headings between the items of a list that only indents.
-            self._pop()
-        level = level_of(element)
-        if self._frames or (self._sections.is_entry and level < ENTRY_LEVEL):
-            self._add(Label(title))
-            return
-        scope = self._scope(element)
-        anchors = own_anchors(element, scope)
-        if level == ENTRY_LEVEL:
-            self._open_section(title.removesuffix("()"), level, None, anchors)
-        else:
-            self._open_section(title, level, scope, anchors)
-
-    def _open_section(
-        self, title: str, level: int, scope: etree._Element | None, anchors: Sequence[str] = ()
-    ) -> None:
-        before, self._anchors = self._anchors, []
-        is_skipped = boilerplate.is_boilerplate_heading(title)
-        self._sections.open(
-            title[:MAX_TITLE], level, (*anchors, *reversed(before)), scope, is_skipped=is_skipped
-        )
-
-    def _close_title(self, text: str) -> None:
-        title = strip_caption_number(text.rstrip(PERMALINK))
-        top = self._frames[-1] if self._frames else None
-        if top is not None and top.is_untitled_note:
-            top.title = title.rstrip(":")
-        elif title and not flags_of(title):
-            self._add(Label(title))
-
-    def _close_term(self, text: str) -> None:
-        top = self._frames[-1] if self._frames else None
-        if top is None or top.kind != "dl":
-            self._close_title(text)
-            return
-        if top.blocks:
-            top.close_entry()
-        if not top.terms:
-            top.anchor, self._anchors = self._anchors[0] if self._anchors else "", self._anchors[1:]
-        if term := text.rstrip(PERMALINK)[:MAX_TITLE]:
-            top.terms.append(term)
-
-    def _close_signature(self, element: etree._Element, text: str) -> None:
-        signature = text.rstrip(PERMALINK).lstrip(": ")
-        if not signature:
-            return
-        name = name_of(element, signature)
-        if self._signature:
-            self._sections.add_name(name)
-            self._sections.add_anchors(self._anchors)
-            self._anchors = []
-        else:
-            parent = element.getparent()
-            self._sections.end(parent)
-            self._open_section(name, ENTRY_LEVEL, parent)
-        self._signature.append(signature)
-
-    def _add_signature(self) -> None:
-        if self._signature:
-            self._sections.add(Listing(tuple(self._signature)))
-            self._signature = []
-
-    # -- blocks ----------------------------------------------------------------------------------------------------------
-
-    def _flush(self, element: etree._Element | None = None) -> None:
-        """Close the paragraph; `element` is the one that ends here, if any."""
-        is_bold, is_code = not self._text.has_plain, not self._text.has_words
-        lines = self._text.lines if self._text.breaks else ()
-        text, links = self._text.take()
-        is_footnote, self._is_footnote = self._is_footnote, False
-        if is_footnote:
-            pass
-        elif self._has_formula or (self._draws_formulas and has_written_formula(text)):
-            # Without the formula, its sentence says something else.
-            self._has_formula = False
-            self._add(Gap("formula"))
-        elif len(text) > MAX_PARAGRAPH:
-            self._add(Gap("listing"))
-        elif not text or boilerplate.is_notice(text):
-            pass
-        elif is_code and (lines or (not self._frames and " " in text)):
-            self._add(listing_of("\n".join(lines or (text,))) or Gap("listing"))
-        elif (
-            self._frames
-            or element is None
-            or not self._is_keyword_line(element, text, links, is_bold=is_bold)
-        ):
-            self._add_paragraph(text, links, lines)
-
-    def _add_paragraph(self, text: str, links: tuple[Link, ...], lines: Sequence[str]) -> None:
-        if _SEE_ALSO.match(text) or (not self._frames and is_link(text, links)) or _only_refers(text, links):
-            return
-        if text.strip(":!").casefold() in ADMONITIONS:
-            self._close_title(text)
-        elif _FIGURE_LINE.match(text) and len(text) <= MAX_TITLE:
-            self._add(Gap("figure"))
-        elif is_broken_listing(lines):
-            self._add(listing_of("\n".join(lines)) or Gap("listing"))
-        else:
-            self._add(Paragraph(text, links, flags_of(text)))
-
-    def _is_keyword_line(
-        self, element: etree._Element, text: str, links: Sequence[Link], *, is_bold: bool
-    ) -> bool:
-        """Open an entry if the paragraph is a line in bold, or is marked as a keyword; return whether it was one."""
-        is_marked = "keyword" in class_names(element)
-        if not (is_marked or (is_bold and element.tag in {"p", "div"})) or len(text) > MAX_BOLD_LINE * 2:
-            return False
-        if not is_marked and (len(text) > MAX_BOLD_LINE or text[-1] in ".!?;," or is_link(text, links)):
-            return False
-        plain = text.rstrip(":").casefold()
-        if text.endswith(":") or plain in ADMONITIONS or plain in KERNEL_LABELS or self._sections.is_entry:
-            self._add(Label(text))
-            return True
-        name = text.rstrip(PERMALINK)
-        if (
-            is_marked
-            and (bold := next((each for each in islice(element.iter(), LOOKED_AT) if each.tag in BOLD), None))
-            is not None
-        ):
-            name = one_line("".join(map(str, bold.itertext()))) or text
-        if self._sections.add_signature(name, text):
-            self._sections.add_anchors(self._anchors)
-            self._anchors = []
-            return True
-        self._open_section(name, ENTRY_LEVEL, None)
-        if name != text:
-            self._sections.add(Listing((text,)))
-        return True
-
-    def _add(self, block: Block) -> None:
-        if self._frames:
-            self._frames[-1].blocks.append(block)
-            if self._frames[-1].kind == "list":
-                # Text between the items of a list.
-                self._frames[-1].items.append(ListItem((self._frames[-1].blocks.pop(),)))
-            return
-        self._sections.add_anchors(self._anchors)
-        self._anchors = []
-        self._sections.add(block)
-
-    def _scope(self, heading: etree._Element) -> etree._Element:
-        """Return the element that a heading covers: its nearest ancestor with more text than the heading."""
-        own = self._sights.characters[heading]
-        scope = heading
-        for ancestor in heading.iterancestors():
-            scope = ancestor
-            is_header = scope.tag in {"header", "hgroup"} or not class_names(scope).isdisjoint(
-                _HEADER_CLASSES
-            )
-            if scope is self._root or scope.tag == "body":
-                break
-            if self._sights.characters[scope] > own and not (
-                is_header and self._sights.characters[scope] < own + LAYOUT_CELL
-            ):
-                break
-        return scope

@@ -55,6 +55,8 @@ _ASIDE: Final = re.compile(
     r"credits|acknowledge?ments?|to-?do|roadmap)\b",
     re.IGNORECASE,
 )
+# Joined with a word, it makes another one.
+_PARTICLE: Final = re.compile(r"\b\w{1,40}-(?:up|out|in|on|off|down|over|by)\b", re.IGNORECASE)
 _NO_OPENING: Final = re.compile(
     r"(?:this (?:section|chapter|page|document)|it|these|those|however|also|see|for (?:more|example)|in this|note|warning)\b",
     re.IGNORECASE,
@@ -70,7 +72,7 @@ LIGHT_STEMS: Final = frozenset(
 # How people ask, around what they ask about.
 _ASKED: Final = re.compile(
     r"^(?:how to (?:use |make )?|how (?:do|does) |using |best |guide to |introduction to |what (?:is|are) )(?:an? |the )?"
-    r"|(?<=\w) (?:tips|guide|explained|tutorial|basics)$|^how (?=.* works?$)|(?<=\w) works$| (?:vs\.?|versus) ",
+    r"|(?<=\w) (?:tips|guide|explained|tutorial|basics|care|advice)$|^how (?=.* works?$)|(?<=\w) works$| (?:vs\.?|versus) ",
     re.IGNORECASE,
 )
 _GENERIC: Final = COMMON_STEMS | frozenset(
@@ -197,7 +199,8 @@ class SpineCandidate:
 def parse_keyword(text: str) -> Keyword:
     bare = bare_title(text)
     stems = telling_stems(_ASKED.sub(" ", bare)) or telling_stems(bare)
-    return Keyword(text, stems, is_generic=_GENERIC.issuperset(stems))
+    is_part = len(stems) > 1 and (_GENERIC | LIGHT_STEMS).issuperset(stems)
+    return Keyword(text, stems, is_generic=is_part or _GENERIC.issuperset(stems))
 
 
 def aboutness(
@@ -217,6 +220,7 @@ def aboutness(
     if use is not None and not use.fewest:
         # A word that stands only above its page does not make it a page on that: "IPsec" in "Network Infrastructure".
         head = replace(head, parent_titles=())
+    head = replace(head, title=_with_joined(head.title, keyword.text))
     best = _named(keyword.stems, head, facts)
     if best < _ABBREVIATED and (other := facts.other_form(keyword)):
         best = max(best, _ABBREVIATED * _named(telling_stems(other), head, facts))
@@ -225,6 +229,17 @@ def aboutness(
     if best < _INDEXED and _is_indexed(keyword, head, use):
         best = _INDEXED
     return round(best, 4)
+
+
+def _with_joined(title: str, keyword: str) -> str:
+    """Returns a title in which "Wrap-Up" is one word, unless the keyword has it, too: it is no function `wrap`."""
+    typed = keyword.casefold().replace("-", " ")
+    return _PARTICLE.sub(
+        lambda match: (
+            match[0] if match[0].casefold().replace("-", " ") in typed else match[0].replace("-", "")
+        ),
+        title,
+    )
 
 
 def keyword_use(keyword: Keyword, section: Section) -> KeywordUse:

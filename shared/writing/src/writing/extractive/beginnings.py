@@ -22,6 +22,8 @@ SURELY_ABOUT: Final = 0.8
 LIFTED_FROM: Final = 4
 MIN_NAMED: Final = 0.5
 """The share of the keyword that a later paragraph has in its first sentence, to open where the first one cannot."""
+MAX_SKIPPED: Final = 60
+"""The most words in front of a later paragraph that opens: with more, the article would begin in the middle of its page."""
 MIN_TOLD: Final = 60
 """The fewest words of a list of names that opens."""
 _NO_OPENING: Final = re.compile(
@@ -67,6 +69,7 @@ class BeginningFinder:
             and not _NO_OPENING.match(first)
             and not (openings.begins_with_pronoun(first) and needs_before)
             and not openings.is_step(first)
+            and not openings.points_at_unknown(first, self._above)
         )
 
     def beginning(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
@@ -79,6 +82,8 @@ class BeginningFinder:
             return introduction
         is_explained = is_own and openings.is_gloss(introduction[0].first)
         for at, unit in enumerate(introduction[:LIFTED_FROM]):
+            if is_skipping(introduction[:at]):
+                break
             first = replace(unit, behind_drop=False)
             is_about = is_definition(self._keyword, unit.first) or (
                 not is_explained and openings.speaks_of(self._keyword, unit.first)
@@ -100,6 +105,8 @@ class BeginningFinder:
     def later(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
         """Returns the introduction from the first paragraph that opens, where neither its own first one nor a sub-section does."""
         for at, unit in enumerate(introduction[:LIFTED_FROM]):
+            if is_skipping(introduction[:at]):
+                break
             first = replace(unit, behind_drop=False)
             is_about = self._share(first.text) > 0 and not openings.begins_with_condition(first.first)
             if is_about and self.opens(first) and not references.adds(first.first):
@@ -144,6 +151,12 @@ class BeginningFinder:
         """Returns the share of the keyword's stems that occur."""
         wanted = frozenset(self._keyword)
         return len(wanted.intersection(stems_of(text))) / max(1, len(wanted))
+
+
+def is_skipping(units: Sequence[Unit]) -> bool:
+    """Whether an article that begins behind these units leaves out what its readers would miss."""
+    told = [unit for unit in units if unit.first]
+    return sum(unit.words for unit in told) > MAX_SKIPPED or any(len(unit.blocks) > 1 for unit in told)
 
 
 def _is_reference(listed: Definitions) -> bool:

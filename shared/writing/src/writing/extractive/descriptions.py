@@ -50,6 +50,10 @@ _ASIDE: Final = re.compile(
 _OF_ITSELF: Final = re.compile(
     r"\bthis (?:how-?to|page|document|section|chapter|guide|article|manual|tutorial|book)\b", re.IGNORECASE
 )
+# Behind such a word, the point of a sentence comes.
+_NO_END: Final = re.compile(
+    r"\b(?:except|other than|unless|not|without|only|at least|identified|known|given|made|done|such|both|either|whether|if|than)$"
+)
 _NAME_OF_CODE: Final = re.compile(r"\b[A-Z\d]{1,40}_\w+,?")
 _LAST_CLAUSE: Final = re.compile(r"[;:]\s+(?=[^;:]*$)")
 _GOES_ON: Final = re.compile(
@@ -194,4 +198,6 @@ def _is_clause(text: str) -> bool:
     """Whether a beginning says something, to its end: "Kilns are hot; each pot" does not."""
     # "The variables KILN_HEAT": the noun looks like a verb with its object.
     last = _NAME_OF_CODE.sub("", _LAST_CLAUSE.split(text)[-1])
+    if _NO_END.search(text.rstrip(" ,;:")):
+        return False
     return text.count("(") == text.count(")") and openings.has_verb(last)

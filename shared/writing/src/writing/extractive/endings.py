@@ -29,6 +29,7 @@ _GOES_ON: Final = re.compile(
     r"\b(?:click|press|select|choose)(?: on)?(?: the)? [\"“]?(?:Next|Forward|Continue)\b"
 )
 MIN_LAST_WORDS: Final = 30
+MIN_LAST_SECTION: Final = 15
 _EXAMPLES: Final = re.compile(r"(?:\w+ )?examples?\b|usage|syntax", re.IGNORECASE)
 
 
@@ -120,7 +121,7 @@ def without_bare_end(parts: Sequence[Part], least: int) -> list[Part]:
     # Of a page that begins with an entry, all entries are as short.
     is_bare = (
         len(sentences) == 1
-        and last.words < MIN_LAST_WORDS
+        and last.words < MIN_LAST_SECTION
         and last.level == TOP_LEVEL
         and not (before and before[0].heading)
     )

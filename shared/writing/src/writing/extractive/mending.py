@@ -31,11 +31,11 @@ _NAME: Final = re.compile(r"\b[A-Z][a-z]+\b")
 _NUMBER: Final = re.compile(r"(\d{1,2})[.)] (?=\S)")
 ELLIPSIS: Final = "[…]"
 MAX_PARAGRAPH_WORDS: Final = 220
-MAX_NUMBERED_WORDS: Final = 900
+MAX_NUMBERED_WORDS: Final = 3_000
 MAX_ROWS: Final = 200
 MAX_COLUMNS: Final = 12
 MAX_LINES: Final = 400
-WHOLE_LIST_WORDS: Final = 900
+WHOLE_LIST_WORDS: Final = 3_000
 """Longer lists of independent items stop at `SHOWN_LIST_WORDS`."""
 SHOWN_LIST_WORDS: Final = 450
 LEAST_ITEMS_SHOWN: Final = 0.8
@@ -51,6 +51,8 @@ _ANNOUNCES: Final = re.compile(
     re.IGNORECASE,
 )
 
+# A sentence that its page does not end.
+_BROKEN_OFF: Final = re.compile(r"\b(?:an?|the|of|for|to|with|by|and|or)$")
 _SEE_ALSO: Final = re.compile(r"(?:see(?: also)?|references?|related(?: \w+)?):?$", re.IGNORECASE)
 
 Structure: TypeAlias = ItemList | Listing | Table | Definitions
@@ -286,6 +288,8 @@ class Mender:
         """Keeps items whole: a list without an item is worse than a reference in one."""
         text = paragraph.text
         leads = text.endswith(":")
+        if not is_first and _BROKEN_OFF.search(text):
+            return ()
         mended = self.paragraph(paragraph, leads=leads, surroundings=Surroundings(listing=True))
         if mended is not None:
             return (mended,)

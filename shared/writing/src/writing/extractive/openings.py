@@ -33,7 +33,7 @@ _GOES_ON: Final = re.compile(
     re.IGNORECASE,
 )
 _FOLLOWING: Final = re.compile(
-    r"the following\b(?! (?:\w+ )?\w+ (?:lists?|shows?|describes?|gives?|summari[sz]es?|contains?|illustrates?|explains?)\b)",
+    r"here (?:is|are) (?:an? |the |some )[^.]{1,200}:$|the following\b(?! (?:\w+ )?\w+ (?:lists?|shows?|describes?|gives?|summari[sz]es?|contains?|illustrates?|explains?)\b)",
     re.IGNORECASE,
 )
 _BARE_SUBJECT: Final = re.compile(
@@ -68,6 +68,9 @@ _WARNS: Final = re.compile(
     r"|\byou (?:should|may want to|might want to) (?:first |also )?(?:start with|begin with|read|see|consult|refer to)\b"
     r"|^(?:first|only)\b|^(?:to|for) (?:see|read|find out|learn) (?:what|how|more)\b|^\w+(?: \w+)?: ",
     re.IGNORECASE,
+)
+_THIS_THING: Final = re.compile(
+    r"This (?:command|option|function|directive|statement|module|parameter|plugin|tool|program|utility|setting|method|task|type|class|property) "
 )
 _DETERMINER: Final = r"(?:an?|the|that (?:an?|the)|if|whether|how|all|any|each|one|some|this|its|true|false)"
 _EXPLAINS: Final = re.compile(rf"[A-Z][a-z]+(?<!s)s {_DETERMINER}\b")
@@ -111,6 +114,12 @@ def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
     bare = _BARE_SUBJECT.match(first)
     if bare is not None and references.has_unknown_subject(f"The {bare[1]}", known):
         return True
+    return points_at_unknown(first, frozenset())
+
+
+def points_at_unknown(sentence: str, known: AbstractSet[str]) -> bool:
+    """Whether a sentence speaks of "this" thing, away from its subject, that neither it nor a heading has named."""
+    first = sentence[:_READ]
     pointing = _POINTS_AT.search(first)
     if pointing is None or pointing.start() == 0:
         return False
@@ -119,6 +128,7 @@ def _has_unknown(first: str, known: AbstractSet[str]) -> bool:
         *stems_of(before),
         *_ITSELF,
         *_AT_HAND,
+        *known,
     }
 
 
@@ -151,6 +161,11 @@ def is_gloss(sentence: str) -> bool:
     "A guide to custom themes.", "How to write pages.", "Starts a section of code."
     """
     return _EXPLAINS.match(sentence) is not None or is_phrase(sentence)
+
+
+def speaks_of_its_heading(sentence: str, *, is_lifted: bool) -> bool:
+    """Whether a sentence means the heading above it by "this": "This command fires the kiln.". One that `is_lifted` stands elsewhere."""
+    return sentence.startswith("This ") if is_lifted else _THIS_THING.match(sentence) is not None
 
 
 def tells_what_it_does(sentence: str) -> bool:

@@ -36,7 +36,7 @@ _POINTER: Final = re.compile(
     r"|^you (?:may|can|should|might) (?:refer to|consult|check out|(?:take|have) a look at)\b"
     # A lower-case "read", as an option of a program is explained, is matter, too.
     r"|^(?:(?:please |also |(?:if|in case|for) .{1,120}?, (?:please )?)read|(?-i:Read))\b"
-    r"(?! (?:and|only|or|access|permission|from|data)\b| the Docs\b)"
+    r"(?! (?:it|them|and|only|or|access|permission|from|data)\b| the Docs\b)"
     r"|^(?:to|for|if|in case|in order to) [^,]{1,120}, (?:please )?(?:see|refer to|consult)\b"
     # "Look at the grooves in the rubber" is a step.
     rf"|^(?:please )?look at (?:\w+ ){{0,4}}(?:{_PART}|documentation|examples?|files?)s?\b"
@@ -85,7 +85,9 @@ _POINTING: Final = re.compile(
     re.IGNORECASE,
 )
 # "Then proceed as described below": without its clause, nothing is said.
-_NEEDS_HOW: Final = re.compile(r"\b(?:proceed|continue|go on|carry on|is|are|be)$", re.IGNORECASE)
+_NEEDS_HOW: Final = re.compile(
+    r"\b(?:proceed|continue|go on|carry on|is|are|be|appears?|looks?|works?)$", re.IGNORECASE
+)
 _SUBORDINATE: Final = re.compile(
     r"(?:to|in order to|if|in case|for|when|while|once|before|after|although|because)\b", re.IGNORECASE
 )
@@ -159,7 +161,7 @@ _DEPENDENT: Final = re.compile(
     r"indeed|again|now(?! that\b)|alternatively|specifically|that is|what(?:.s| is) (?:more|worse)|even (?:so|then)|at (?:this|that|the same)|"
     r"with (?:this|that|these|either)|under (?:this|these|such)|to (?:this|that|do (?:this|that|so)|avoid this|fix this)|"
     r"(?:after|before|from|without|using|like|unlike) (?:this|that|these|those|it|them)\b|as (?:mentioned|noted|described|discussed|explained|stated|before|above|you can see|shown)|"
-    r"not only|here|there(?:fore|after|by)|once (?:this|that|these|it)|(?:if|when|while|because|since|although|unless|until) (?:so|not|it|they|this|that|these|those|none|he|she)\b|"
+    r"an example (?:is|are|would be)|not only|here|there(?:fore|after|by)|once (?:this|that|these|it)|(?:if|when|while|because|since|although|unless|until) (?:so|not|it|they|this|that|these|those|none|he|she)\b|"
     r"an? (?:similar|different|second|third|further|better|simpler|alternative)|more generally|further|later|yes|ok|well|of course|"
     r"perhaps|rather(?! than)|above|below|depending on (?:this|that)|given (?:this|that)|we (?:instead|then|also|now)|you (?:then|also|now|should now))\b",
     re.IGNORECASE,

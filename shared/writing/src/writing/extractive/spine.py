@@ -11,17 +11,22 @@ from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import stems_of, telling_stems
 from writing.extractive import openings, references
-from writing.extractive.beginnings import BeginningFinder, named_line, opening_first
+from writing.extractive.beginnings import (
+    BeginningFinder,
+    is_skipping,
+    named_line,
+    opening_first,
+)
 from writing.extractive.endings import cut_units, ended, has_promise, without_bare_end, without_promises
 from writing.extractive.titles import comparable, declaration, declared_name, heading_of, tidy
 from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below
 from writing.quality.likeness import runs
 
-WHOLE_WORDS: Final = 1_500
+WHOLE_WORDS: Final = 3_000
 """A page or section with no more words is shown from beginning to end."""
 INTRODUCTION_WORDS: Final = 600
 """The longest introduction in front of sub-sections."""
-MAX_WORDS: Final = 950
+MAX_WORDS: Final = 1_600
 """The length of an article from a page or section that is too long to be shown whole."""
 ENOUGH_WORDS: Final = 300
 """With so many words, no section is begun that must be cut."""
@@ -35,8 +40,8 @@ OWN_WORDS: Final = 60
 REPEATED_RUN: Final = 5
 LEAST_REPEATED: Final = 20
 """Shorter units are not compared: terse sentences are alike."""
-REPEATED: Final = 0.4
-"""The share of runs of five words from which a unit repeats others."""
+REPEATED: Final = 0.8
+"""The share of runs of five words from which a unit repeats others. Entries of one kind share much of their wording."""
 # Parts that any page may have: their text is the page's own introduction.
 _INTRODUCTIONS: Final = frozenset(
     "introduction overview description background general about summary basics purpose motivation rationale preface".split()  # noqa: SIM905
@@ -121,6 +126,8 @@ class SpineReader:
         units = self._units.read(section, self._heading)
         subsections = self._below(children)
         for at, unit in enumerate(units):
+            if is_skipping(units[:at]):
+                break
             if self._beginnings.may_begin(unit):
                 ahead = [each for each in units[:at] if not each.first]
                 return self._begun([unit, *ahead, *units[at + 1 :]], subsections)
@@ -158,7 +165,9 @@ class SpineReader:
                 term = section.title
             elif section.title.endswith("?"):
                 term = ""
-            elif openings.is_gloss(units[0].first) or (source and units[0].first.startswith("This ")):
+            elif openings.is_gloss(units[0].first) or openings.speaks_of_its_heading(
+                units[0].first, is_lifted=source is not None
+            ):
                 is_declared = declared_name(section.title)
                 term = declaration(section.title) if is_declared else tidy(section.title)
         return Part(None, units, term=term)
@@ -217,7 +226,7 @@ class SpineReader:
         self, sections: Sequence[Section], words_before: int
     ) -> list[tuple[Section, list[Part]]]:
         """Returns the parts of all sub-sections, if they fit; else of the first ones, some without the sections below them."""
-        read = ((section, self._parts_of(section)) for section in sections[:MAX_READ])
+        read = ((section, self._shown_parts(section)) for section in sections[:MAX_READ])
         readable = [(section, parts) for section, parts in read if parts and _is_enough(section, parts)]
         by_title = {comparable(section.title): (section, parts) for section, parts in reversed(readable)}
         distinct = [*reversed(by_title.values())]
@@ -231,13 +240,27 @@ class SpineReader:
                 shown = parts
             elif _words(own) <= room and not has_promise(own[0].units):
                 shown = own
-            elif sum(_words(each) for _, each in found) >= ENOUGH_WORDS or room <= 0:
+            elif (
+                sum(_words(each) for _, each in found) >= ENOUGH_WORDS or room <= 0 or _lists_entries(section)
+            ):
+                # Entries are shown all or not at all: readers would miss any of them.
                 break
             else:
                 shown = _fitting(own, room)
             found.append((section, shown))
             room -= _words(shown)
         return found
+
+    def _shown_parts(self, section: Section) -> list[Part]:
+        """Returns the parts of a sub-section; as it stands, where readers would miss it else."""
+        parts = self._parts_of(section)
+        if self._units.is_as_it_stands or (parts and _is_enough(section, parts)):
+            return parts
+        strict, self._units = self._units, replace(self._units, is_as_it_stands=True)
+        try:
+            return self._parts_of(section)
+        finally:
+            self._units = strict
 
     def _parts_of(
         self, section: Section, above: AbstractSet[str] = frozenset(), level: int = TOP_LEVEL
@@ -268,7 +291,8 @@ class SpineReader:
         if not found or found[0][0] not in subsections[:2]:
             return None
         section, (part, *parts) = found[0]
-        if section.level >= ENTRY_LEVEL:
+        if section.level >= ENTRY_LEVEL or section.title.endswith("?"):
+            # An answer stays below its question.
             return None
         first = part.units[0] if part.units else None
         if (
@@ -307,7 +331,9 @@ def _left_out(
     """Yields the sub-sections that are not shown, and those below shown ones."""
     for section in subsections:
         children = [each for each in section.children if each not in entries_below(section)]
-        is_shown = id(section) in shown or section.own_words < MIN_SUBSECTION_WORDS
+        is_shown = id(section) in shown or (
+            section.own_words < MIN_SUBSECTION_WORDS and not _lists_entries(section)
+        )
         for each in children if is_shown else [section]:
             title = _title(each)
             is_named = title in headings or title.endswith("…") or comparable(title) in _INTRODUCTIONS
@@ -348,9 +374,13 @@ def _is_enough(section: Section, parts: Sequence[Part]) -> bool:
     words = sum(part.words for part in parts)
     blocks = [block for part in parts for block in part.blocks]
     is_example = comparable(section.title) in {"example", "examples"}
-    if all(isinstance(block, Listing | Table) for block in blocks):
+    if all(isinstance(block, Listing) for block in blocks):
         return is_example
     return words >= max(MIN_SUBSECTION_WORDS, min(OWN_WORDS, section.own_words // 2))
+
+
+def _lists_entries(section: Section) -> bool:
+    return any(each.level >= ENTRY_LEVEL for each in section.children)
 
 
 def _words(parts: Sequence[Part]) -> int:

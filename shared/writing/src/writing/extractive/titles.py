@@ -62,6 +62,8 @@ _GENERAL: Final = frozenset(
         "example concrete procedure recommended principle principles mechanism mechanisms purpose operation methods theory practice step steps problem problems test tests restriction "
         "restrictions drawback drawbacks requirement requirements limitation limitations rule rules structure layout results "
         "server client side system feature features main key security tools quick start getting started contributing "
+        "synopsis module modules parameter parameters action input output legacy description statement statements directive directives specific internals development deployment support usage administration customization customizing troubleshooting background architecture design special topics "
+        "table tables list lists link links image images comment comments variable variables function functions data type types interface example examples "
         "introduction overview concepts notes additional general other considerations options settings file files format formats frequently asked questions faq "
     )
 )
