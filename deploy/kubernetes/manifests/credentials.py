@@ -26,6 +26,9 @@ GIVEN_SECRETS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Those that only somebody who knows them can make; `secrets.sh` says how."""
 
+OPTIONAL_SECRETS: Final[Mapping[str, frozenset[str]]] = {"oidc-client": frozenset({"secret"})}
+"""Those that only some installations have; a pod starts without them."""
+
 _CERTIFICATE: Final = frozenset({"ca.crt", "tls.crt", "tls.key"})
 
 
@@ -33,7 +36,7 @@ def made(cluster: Cluster) -> Mapping[str, frozenset[str]]:
     """Name → keys of all the secrets that there will be, those of operators included."""
     certified = {str(each["spec"]["secretName"]): _CERTIFICATE for each in cluster.of_kind("Certificate")}
     authorities = {f"{each['metadata']['name']}-ca": _CERTIFICATE for each in cluster.of_kind("Cluster")}
-    return {**SECRETS, **GIVEN_SECRETS, **certified, **authorities}
+    return {**SECRETS, **GIVEN_SECRETS, **OPTIONAL_SECRETS, **certified, **authorities}
 
 
 def needed(kind: str, spec: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -244,3 +244,16 @@ async def test_who_tries_many_codes_waits(door: Door) -> None:
 async def test_without_a_provider_nobody_signs_in_this_way(api: httpx.AsyncClient) -> None:
     answer = await api.get("/v1/sign-in")
     assert (answer.status_code, answer.json()["code"]) == (404, "sign_in.not_configured")
+
+
+async def test_the_secret_stays_when_gateway_keys_rotate(door: Door) -> None:
+    secret = (await door.sign_in()).json()["secret"]
+    connection = await asyncpg.connect(door.database_url)
+    try:
+        before = await connection.fetchval("select sealed from sign_in_secret")
+        rotated = await door.http.post("/v1/providers/rotate", headers={"X-Service-Key": KEY})
+        assert rotated.is_success, rotated.text
+        assert await connection.fetchval("select sealed from sign_in_secret") != before
+    finally:
+        await connection.close()
+    assert (await door.sign_in()).json()["secret"] == secret
