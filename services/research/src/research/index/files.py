@@ -13,7 +13,7 @@ from reading.works import StatedWork, is_work_file
 from research.index.paragraphs import paragraphs_of
 from research.index.sections import save_sections, section_texts
 
-EXTRACTION: Final = 1
+EXTRACTION: Final = 2
 """Raise it when more or other things are taken from a file: all documents are then read again, and served meanwhile."""
 MAX_LINKS: Final = 20_000
 """Entries of the tables of contents and of the index of one document; a book's index has some thousands."""
