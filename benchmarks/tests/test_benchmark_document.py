@@ -90,6 +90,10 @@ def whole_run() -> list[ResultRow]:
         ResultRow("prune_day", "delete, 5e6", p50_ms=446.0, kind="comparison", extra={"rows": 5_000_000}),
         ResultRow("memory", "social", extra={"idle_rss_mb": 74.0}),
         ResultRow("memory", "worker", gate="passed", extra={"busy_rss_mb": 70.0, "drift_percent": 0.5}),
+        ResultRow("console", "ours, pages", p50_ms=30.0, p99_ms=90.0, gate="passed", extra={"slowest_page_p95_ms": 80.0, "brands": 1_000}),
+        ResultRow("console", "ours, in a browser", extra={"worst_ms": 600.0, "brands": 1_000}),
+        ResultRow("console", "ours, at rest", extra={"console_rest_mb": 79.0, "brands": 1_000}),
+        ResultRow("console", "ours, watched", extra={"watched_mb": 95.0, "watched_percent_of_a_core": 8.0, "brands": 1_000}),
         ResultRow("command_start", "brandctl submit", extra={"cpu_ms": 190.0, "ratio_to_libraries": 1.9}),
     ]  # fmt: skip
 

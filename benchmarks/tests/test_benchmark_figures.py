@@ -15,7 +15,8 @@ import pytest
 
 from benchmarks import accounting
 from benchmarks.accounting import CpuSeconds
-from benchmarks.load import messages, visitors
+from benchmarks.load import messages, readers, visitors
+from benchmarks.measuring.console_screens import Screens, page_routes
 from benchmarks.measuring.effects import EffectCheck
 from benchmarks.reporting import goals, pictures, results
 from benchmarks.reporting.results import ResultRow
@@ -175,6 +176,51 @@ def test_what_is_slow_for_people_has_goals_too() -> None:
     assert outcomes["site_pages p99 at half of that"] == (11.0, "missed")
     assert outcomes["corpus_index of 1,000 files"] == (12.0, "reached")
     assert outcomes["corpus_index of 1,000 files, unchanged"] == (None, "not measured")  # of 250
+
+
+def test_the_console_is_judged_by_its_slowest_page_beside_the_whole_stock() -> None:
+    def measured_console(brands: int) -> dict[str, tuple[float | None, str]]:
+        rows = [
+            ResultRow("console", "ours, pages", extra={"slowest_page_p95_ms": 90.0, "brands": brands}),
+            ResultRow(
+                "console", "ours, pages of one brand", extra={"slowest_page_p95_ms": 101.0, "brands": brands}
+            ),
+            ResultRow("console", "ours, at rest", extra={"console_rest_mb": 79.0, "brands": brands}),
+        ]
+        return {outcome.name: (outcome.measured, outcome.state) for outcome in goals.judge(rows)}
+
+    assert measured_console(1_000)["console, p95 of the slowest page"] == (101.0, "missed")
+    assert measured_console(20)["console, p95 of the slowest page"] == (None, "not measured")
+    assert measured_console(20)["console at rest"] == (79.0, "reached")
+
+
+def test_the_routes_of_the_console_are_found_by_themselves() -> None:
+    routes = page_routes()
+    assert {"/", "/b/{brand}/posts", "/b/{brand}/posts/{post_id}", "/audit-log", "/search"} <= routes
+    assert not {"/live", "/sign-in", "/b/{brand}/posts.{ending}", "/audit-log.csv"} & routes
+    screens = Screens(routes)
+    assert screens.route_of("/b/acme/keywords/add?priority=high") == "/b/{brand}/keywords/add"
+    assert screens.route_of("/b/acme/keywords/1.2") == "/b/{brand}/keywords/{keyword_id}"
+    assert screens.route_of("/nowhere/at/all") is None
+
+
+async def test_readers_keep_to_their_schedule_and_time_each_kind_of_page() -> None:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                status = b"200 OK" if b"Cookie: session=ada" in head else b"401 Unauthorized"
+                writer.write(b"HTTP/1.1 " + status + b"\r\nContent-Length: 4\r\n\r\npage")
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    async with server:
+        visits = [("home", "/", "session=ada"), ("posts", "/b/acme/posts", "nobody")]
+        seen = await readers.read(url, visits, rate=100, seconds=0.2)
+    assert {kind: each.statuses for kind, each in seen.items()} == {"home": [200] * 10, "posts": [401] * 10}
+    assert seen["home"].bytes == 40
+    assert all(ms >= 0 for each in seen.values() for ms in each.milliseconds)
 
 
 # -- visitors ----------------------------------------------------------------------------------------------------------

@@ -9,6 +9,8 @@ import pytest
 
 from benchmarks.measuring import effects
 from benchmarks.measuring.drains import Drain, ids_in
+from benchmarks.run import BenchmarkRun
+from benchmarks.scenarios.console import console
 from benchmarks.servers import nodes
 from benchmarks.servers.nodes import Nodes
 from benchmarks.servers.sql import Sql
@@ -54,3 +56,11 @@ def test_effects_are_judged_and_timed_by_their_commits(servers: Nodes, tmp_path:
         measured = effects.latency(sql, sent_from=window.begin.replace(year=2000))
         assert measured.messages == 21
         assert 5 <= measured.p50 <= measured.p99 <= measured.worst
+
+
+@pytest.mark.extended
+def test_the_console_is_measured_beside_a_small_agency(servers: Nodes, tmp_path: Path) -> None:
+    rows = {row.system: row for row in console(BenchmarkRun(servers, tmp_path, full=False, systems=[]))}
+    assert {row.gate for name, row in rows.items() if name != "ours, in a browser"} == {"passed"}
+    assert rows["ours, pages"].extra["slowest_page_p95_ms"] > 0
+    assert rows["ours, watched"].extra["watched_mb"] > 0

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import httpx
@@ -126,6 +126,32 @@ async def test_streams_are_bounded_read_once_and_end_with_the_process(
                 app.stop()
                 assert [await tab.next("changed", "ended") for tab in tabs] == [""] * 3
     assert app.pages.state.console.live.polls == 0
+
+
+async def test_people_with_the_same_rights_share_a_reading_which_goes_on_without_one_of_them(
+    console: Any,
+) -> None:
+    await make_brand(console)
+    async with AsyncExitStack() as open_until_the_end:
+        tabs, keys = [], []
+        for name, role in (("Bea", "viewer"), ("Cid", "viewer"), ("Dot", "editor")):
+            person = await open_until_the_end.enter_async_context(
+                httpx.AsyncClient(
+                    base_url=console.url, headers={"Origin": console.url}, timeout=60, trust_env=False
+                )
+            )
+            link = await console.invite(name, role, ["grind"])
+            await person.post(link, data={"name": name, "password": PASSWORD})
+            tabs.append(await open_until_the_end.enter_async_context(stream(person, "/b/grind/keywords")))
+            found = (await console.api.get("/v1/people")).json()["items"]
+            keys.append(next(each["key_id"] for each in found if each["name"] == name))
+            assert await tabs[-1].next("changed") == "page"
+        # The page and the counts, once for both viewers and once for the editor.
+        assert console.pages.state.console.live.polls == 4
+        await console.orchestrator.revoke_key(keys[0])
+        assert await tabs[0].next("ended") == "session"
+        await console.orchestrator.submit_keywords("grind", b"pour over", content_type="text/plain")
+        assert await tabs[1].next("changed", "ended") == "page"
 
 
 @pytest.mark.parametrize(

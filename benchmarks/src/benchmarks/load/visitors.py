@@ -51,7 +51,7 @@ async def visit(
                 due = began + turn / rate
                 await asyncio.sleep(due - perf_counter())
             writer.write(request)
-            status, length = await _answer(reader)
+            status, length = await read_answer(reader)
             seen.milliseconds.append((perf_counter() - due) * 1000)
             seen.statuses[status] += 1
             seen.bytes += length
@@ -63,7 +63,7 @@ async def visit(
     return seen
 
 
-async def _answer(reader: asyncio.StreamReader) -> tuple[int, int]:
+async def read_answer(reader: asyncio.StreamReader) -> tuple[int, int]:
     """The status and the length of the body."""
     head = (await reader.readuntil(b"\r\n\r\n")).lower()
     status = int(head[9:12])

@@ -24,6 +24,12 @@ _EXTRA: Final = {
     "per_s_of_a_core": "{:,} of a core",
     "worst_ms": "worst {} ms",
     "without_ms": "beside {} ms without",
+    "p95_ms": "p95 {} ms",
+    "slowest_page_p95_ms": "slowest page p95 {} ms",
+    "slowest_page": "{}",
+    "console_rest_mb": "{} MB at rest",
+    "watched_mb": "{} MB",
+    "watched_percent_of_a_core": "{}% of a core",
     "others_held_up_ms": "others held up {} ms",
 }
 _COLOURS: Final = {"reached": "green", "missed": "bold red", "not measured": "dim"}

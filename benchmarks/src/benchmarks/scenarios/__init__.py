@@ -5,6 +5,7 @@ from typing import Final
 from benchmarks.run import Scenarios
 from benchmarks.scenarios import (
     commands,
+    console,
     corpus,
     first_page,
     gateway,
@@ -39,5 +40,6 @@ SCENARIOS: Final[Scenarios] = {
     "backlog_growth": growth.backlog_growth,
     "prune_day": prune.prune_day,
     "memory": memory.memory,
+    "console": console.console,
     "command_start": commands.command_start,
 }

@@ -112,6 +112,10 @@ class Nodes:
         netloc = f"{RUNTIME_ROLE}:{self._postgres.password}@{parts.hostname}:{parts.port}"
         return parts._replace(netloc=netloc).geturl()
 
+    def administrator_url(self, url: str) -> str:
+        """The administrator's URL of the database that a service uses as its role."""
+        return self.database_url(urlsplit(url).path[1:])
+
     def log_statements(self, urls: Iterable[str]) -> None:
         """Switches statement logging on for new connections to these databases."""
         with Sql(self._postgres.url) as admin:

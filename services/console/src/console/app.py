@@ -62,6 +62,7 @@ class ConsoleApp(App):
         live_pages: list[LivePage] = []
         self._live = LiveStreams(
             every=settings.live_seconds,
+            reads=settings.live_reads_per_second,
             of_person=settings.live_streams_per_person,
             of_process=settings.live_streams,
             idle=settings.session_idle,

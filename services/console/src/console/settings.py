@@ -38,7 +38,9 @@ class Settings(AppSettings):
     oidc_session_hours: Hours = 12.0
     """Hours after which a session that was begun there ends in any case, so that whoever may not sign in there any more is out."""
     live_seconds: Annotated[float, Field(ge=0.1, le=60)] = 2.0
-    """Interval of reading what open pages show; a person's tabs share it."""
+    """Interval of reading what open pages show; tabs of people with the same role and brands share it."""
+    live_reads_per_second: Annotated[float, Field(ge=1, le=10_000)] = 20.0
+    """Most readings a second for all open pages of one process; with more pages, each is read less often."""
     live_streams_per_person: Annotated[int, Field(ge=1, le=1_000)] = 20
     """Most tabs of one person that get live updates from one process."""
     live_streams: Annotated[int, Field(ge=1, le=100_000)] = 500

@@ -28,18 +28,25 @@ _ELSEWHERE: Final = """
     from channel_posts where brand_slug = $1
 """
 _UNDER_REVIEW: Final = """
-    select post_id, content_id, channel, null as account, version,
+    select post_id, content_id, channel, null::text as account, version,
            case when state = 'waiting' and publish_at is not null then 'scheduled' else state end as state,
-           title, text, link, since, publish_at as due_at, null as posted_at, coalesce(publish_at, since) as at,
-           null as post_url, '' as reason, '' as detail, held_until as retry_at
+           title, text, link, since, publish_at as due_at, null::timestamptz as posted_at, coalesce(publish_at, since) as at,
+           null::text as post_url, '' as reason, '' as detail, held_until as retry_at
     from pending_posts where brand_slug = $1 and state <> 'posted'
 """
 _IN_THE_FEED: Final = """
-    select post_id, content_id, channel, null as account, 1 as version, 'posted' as state, title, text, link,
-           posted_at as since, null as due_at, posted_at, posted_at as at, null as post_url, '' as reason, '' as detail,
-           null as retry_at
+    select post_id, content_id, channel, null::text as account, 1 as version, 'posted' as state, title, text, link,
+           posted_at as since, null::timestamptz as due_at, posted_at, posted_at as at, null::text as post_url, '' as reason,
+           '' as detail, null::timestamptz as retry_at
     from posts where brand_slug = $1
 """
+_STORED_ELSEWHERE: Final = {PostState.SCHEDULED: "'planned'", PostState.SENDING: "'new', 'sending'"}
+"""The states of channel_posts that are shown as another; by the columns themselves, as their indexes have them."""
+_STORED_UNDER_REVIEW: Final = {
+    PostState.WAITING: "and state = 'waiting' and publish_at is null",
+    PostState.SCHEDULED: "and state = 'waiting' and publish_at is not null",
+    PostState.REJECTED: "and state = 'rejected'",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +111,7 @@ async def search_posts(
         after: time and id of the former page's last post.
         limit: posts at most.
     """
-    values: list[Any] = [brand]
+    values: list[Any] = [brand, limit]
     conditions = ["true"]
 
     def add(condition: str, *more: Any) -> None:
@@ -112,8 +119,6 @@ async def search_posts(
         conditions.append(condition.format(*numbers))
         values.extend(more)
 
-    if wanted.state is not None:
-        add("state = {}::text", wanted.state.value)
     if wanted.text is not None:
         add("position(lower({}::text) in lower(title || ' ' || text)) > 0", wanted.text)
     if wanted.since is not None:
@@ -124,13 +129,30 @@ async def search_posts(
         add("content_id = {}::uuid", wanted.content_id)
     if after is not None:
         add("(at, post_id) < ({}::timestamptz, {}::uuid)", *after)
-    union = " union all ".join(f"({each})" for each in (_ELSEWHERE, _UNDER_REVIEW, _IN_THE_FEED))
+    # Each table gives its own newest ones, in the order of its index.
+    newest = "order by at desc, post_id desc limit $2"
+    pages = [
+        f"(select * from ({each}) as found where {' and '.join(conditions)} {newest})"  # noqa: S608  (constants of this module)
+        for each in _sources(wanted.state)
+    ]
     rows = await connection.fetch(
-        f"select * from ({union}) as found where {' and '.join(conditions)} order by at desc, post_id desc limit ${len(values) + 1}",  # noqa: S608  (constants of this module)
+        f"select * from ({' union all '.join(pages)}) as found {newest}",  # noqa: S608
         *values,
-        limit,
     )
     return [dict(row) for row in rows]
+
+
+def _sources(state: PostState | None) -> list[str]:
+    """The queries of all tables that have posts in a state; None: in any."""
+    if state is None:
+        return [_ELSEWHERE, _UNDER_REVIEW, _IN_THE_FEED]
+    stored = _STORED_ELSEWHERE.get(state, f"'{state.value}'")
+    sources = [f"{_ELSEWHERE} and state in ({stored})"]
+    if state in _STORED_UNDER_REVIEW:
+        sources.append(f"{_UNDER_REVIEW} {_STORED_UNDER_REVIEW[state]}")
+    if state is PostState.POSTED:
+        sources.append(_IN_THE_FEED)
+    return sources
 
 
 def post_search_routes(database: Database) -> APIRouter:

@@ -5,10 +5,10 @@ from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
+if TYPE_CHECKING:
+    from markdown_it.token import Token
 
 _NAME: Final = re.compile(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*")
 _NEIGHBOUR: Final = re.compile(r"([A-Za-z0-9-]+)\.md(#.*)?")
@@ -25,6 +25,9 @@ def guide(name: str) -> tuple[str, str] | None:
     """Returns title and HTML of a page, or None if there is no such page. Links lead to neighbours and to the web."""
     if _NAME.fullmatch(name) is None or not (file := _folder().joinpath(f"{name}.md")).is_file():
         return None
+    # Loaded when the first page is read: it takes 3 MB.
+    from markdown_it import MarkdownIt  # noqa: PLC0415
+
     text = file.read_text(encoding="utf-8")
     parser = MarkdownIt("commonmark", {"html": False}).enable(["table"])
     tokens = parser.parse(text)
@@ -33,7 +36,7 @@ def guide(name: str) -> tuple[str, str] | None:
     return text.partition("\n")[0].removeprefix("# "), parser.renderer.render(tokens, parser.options, {})
 
 
-def _mend_links(tokens: list[Token]) -> None:
+def _mend_links(tokens: "list[Token]") -> None:
     """Links to pages that the console does not have become plain text."""
     opened: list[Token] = []
     for token in tokens:

@@ -35,7 +35,7 @@ async def stream_events(request: Request, page: str) -> Response:
         return PlainTextResponse(viewer.t("live.unknown"), HTTPStatus.NOT_FOUND)
     seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
     try:
-        stream = parts.live.open(viewer.person.id, viewer.session.id)
+        stream = parts.live.open(viewer.person, viewer.session.id)
     except TooManyStreamsError:
         return PlainTextResponse(
             viewer.t("live.too_many"), HTTPStatus.TOO_MANY_REQUESTS, headers={"Retry-After": "60"}

@@ -5,25 +5,10 @@ same each time, which seal the person's own key as a password does. A passkey wi
 """
 
 import secrets
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
-
-from webauthn import (
-    base64url_to_bytes,
-    generate_registration_options,
-    options_to_json,
-    verify_authentication_response,
-    verify_registration_response,
-)
-from webauthn.helpers import bytes_to_base64url
-from webauthn.helpers.exceptions import WebAuthnException
-from webauthn.helpers.structs import (
-    AuthenticatorSelectionCriteria,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
 
 from console.people.domain import Person
 from console.relying_party import RelyingParty
@@ -46,13 +31,13 @@ def new_challenge() -> bytes:
 
 def written(value: bytes) -> str:
     """Writes bytes as browsers do, in base64url."""
-    return bytes_to_base64url(value)
+    return urlsafe_b64encode(value).rstrip(b"=").decode()
 
 
 def read_bytes(text: str) -> bytes:
     """Reads base64url; empty for what is none."""
     try:
-        return base64url_to_bytes(text)
+        return urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except ValueError:
         return b""
 
@@ -61,17 +46,21 @@ def registration_options(
     party: RelyingParty, site_name: str, person: Person, challenge: bytes, known: Collection[bytes]
 ) -> str:
     """Returns the JSON with which a browser makes a passkey; `known` are ids of those that the person has."""
-    return options_to_json(
-        generate_registration_options(
+    # Loaded when the first passkey is used: it takes 7 MB.
+    import webauthn  # noqa: PLC0415
+    from webauthn.helpers import structs  # noqa: PLC0415
+
+    return webauthn.options_to_json(
+        webauthn.generate_registration_options(
             rp_id=party.id,
             rp_name=site_name,
             user_id=person.id.bytes,
             user_name=person.name,
             challenge=challenge,
-            exclude_credentials=[PublicKeyCredentialDescriptor(id=each) for each in known],
-            authenticator_selection=AuthenticatorSelectionCriteria(
-                resident_key=ResidentKeyRequirement.REQUIRED,
-                user_verification=UserVerificationRequirement.REQUIRED,
+            exclude_credentials=[structs.PublicKeyCredentialDescriptor(id=each) for each in known],
+            authenticator_selection=structs.AuthenticatorSelectionCriteria(
+                resident_key=structs.ResidentKeyRequirement.REQUIRED,
+                user_verification=structs.UserVerificationRequirement.REQUIRED,
             ),
         )
     )
@@ -86,8 +75,12 @@ class NewPasskey:
 
 def check_registration(party: RelyingParty, credential: str, challenge: bytes) -> NewPasskey:
     """Raises PasskeyRefusedError."""
+    # Loaded when the first passkey is used: it takes 7 MB.
+    import webauthn  # noqa: PLC0415
+    from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
+
     try:
-        found = verify_registration_response(
+        found = webauthn.verify_registration_response(
             credential=credential,
             expected_challenge=challenge,
             expected_rp_id=party.id,
@@ -103,8 +96,12 @@ def check_authentication(
     party: RelyingParty, credential: str, challenge: bytes, *, public_key: bytes, sign_count: int
 ) -> int:
     """Returns how often the passkey has signed. Raises PasskeyRefusedError."""
+    # Loaded when the first passkey is used: it takes 7 MB.
+    import webauthn  # noqa: PLC0415
+    from webauthn.helpers.exceptions import WebAuthnException  # noqa: PLC0415
+
     try:
-        found = verify_authentication_response(
+        found = webauthn.verify_authentication_response(
             credential=credential,
             expected_challenge=challenge,
             expected_rp_id=party.id,

@@ -1,1 +1,1 @@
-"""Reads again and again what open tabs show, once for all tabs of a person, and tells them of changes."""
+"""Reads again and again what open tabs show, once for all people who see the same, and tells them of changes."""

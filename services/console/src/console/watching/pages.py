@@ -37,7 +37,7 @@ class LivePage:
 
     Args:
         path: such as `/b/{brand}/keywords`; a field stands for one part of the path.
-        read: called every few seconds for all tabs of a person on this page.
+        read: called every few seconds for all tabs on this page of people with the same role and brands.
     """
 
     path: str

@@ -1,16 +1,17 @@
-"""The open streams of the process. What they watch is read once for all tabs of a person, however many there are."""
+"""The open streams of the process. What they watch is read once for all people who see the same."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 import structlog
 
 from chassis import Connections
+from console.people.domain import Person, Role
 from console.service_clients import PersonClients
 from console.sessions import store
 from console.watching.pages import KeyRevokedError, Watched, WatchedAddress, fingerprint, read_or_away
@@ -21,6 +22,10 @@ HEARTBEAT_SECONDS: Final = 15.0
 RETRY_MILLISECONDS: Final = 2_000
 
 
+_Sight: TypeAlias = tuple[Role, frozenset[str] | None, str]
+"""A role, the brands that a person may see, and what is read: it is the same for all people with the same three."""
+
+
 class TooManyStreamsError(Exception):
     """The person, or the process, has as many streams as it may."""
 
@@ -29,7 +34,7 @@ class TooManyStreamsError(Exception):
 class LiveStream:
     """The stream of one tab."""
 
-    person: UUID
+    person: Person
     session: UUID
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     ended: str = ""
@@ -41,31 +46,36 @@ class LiveStream:
 
 
 class SharedPoll:
-    """Reads one thing with one person's key, while a tab watches it."""
+    """Reads one thing while a tab watches it, with the keys of its people in turn: all of them see the same."""
 
-    def __init__(self, watched: Watched, clients: PersonClients, every: float) -> None:
+    def __init__(self, watched: Watched, pause: Callable[[], float]) -> None:
         self._watched = watched
-        self._clients = clients
-        self._every = every
-        self.streams: set[LiveStream] = set()
+        self._pause = pause
+        self.streams: dict[LiveStream, PersonClients] = {}
         self.state: Any = None
         self.fingerprint = ""
         self.task = asyncio.create_task(self._run(), name="live poll")
 
     async def _run(self) -> None:
         while True:
-            try:
-                state = await read_or_away(self._watched.read(self._clients))
-            except KeyRevokedError:
-                for stream in self.streams:
-                    stream.end("session")
+            stream = next((each for each in self.streams if not each.ended), None)
+            if stream is None:
                 return
+            clients = self.streams.pop(stream)
+            self.streams[stream] = clients  # the last one in turn
+            try:
+                state = await read_or_away(self._watched.read(clients))
+            except KeyRevokedError:
+                for each in self.streams:
+                    if each.person.key_id == stream.person.key_id:
+                        each.end("session")
+                continue
             except Exception:
                 # The streams go on: the page is as it was when it was loaded.
                 log.exception("live_read_failed", watched=self._watched.key.partition(" ")[0])
             else:
                 self._note(state)
-            await asyncio.sleep(self._every)
+            await asyncio.sleep(self._pause())
 
     def _note(self, state: Any) -> None:
         found = fingerprint(state)
@@ -80,20 +90,29 @@ class LiveStreams:
 
     Args:
         every: interval of reading what tabs watch.
+        reads: the most readings a second; with more to read, each comes later.
         of_person: the most streams of one person.
         of_process: the most streams in all.
     """
 
     def __init__(
-        self, *, every: float, of_person: int, of_process: int, idle: timedelta, age: timedelta
+        self,
+        *,
+        every: float,
+        reads: float,
+        of_person: int,
+        of_process: int,
+        idle: timedelta,
+        age: timedelta,
     ) -> None:
         self._every = every
+        self._reads = reads
         self._of_person = of_person
         self._of_process = of_process
         self._idle = idle
         self._age = age
         self._streams: set[LiveStream] = set()
-        self._polls: dict[tuple[UUID, str], SharedPoll] = {}
+        self._polls: dict[_Sight, SharedPoll] = {}
         self._is_stopping = False
 
     @property
@@ -101,9 +120,9 @@ class LiveStreams:
         """How many things are being read."""
         return len(self._polls)
 
-    def open(self, person: UUID, session: UUID) -> LiveStream:
+    def open(self, person: Person, session: UUID) -> LiveStream:
         """Raises TooManyStreamsError."""
-        own = sum(each.person == person for each in self._streams)
+        own = sum(each.person.id == person.id for each in self._streams)
         if self._is_stopping or own >= self._of_person or len(self._streams) >= self._of_process:
             raise TooManyStreamsError
         stream = LiveStream(person, session)
@@ -147,18 +166,22 @@ class LiveStreams:
     ) -> SharedPoll | None:
         if watched is None:
             return None
-        key = (stream.person, watched.key)
+        key = stream.person.role, stream.person.brands, watched.key
         poll = self._polls.get(key)
         if poll is None or poll.task.done():
-            poll = self._polls[key] = SharedPoll(watched, clients, self._every)
-        poll.streams.add(stream)
+            poll = self._polls[key] = SharedPoll(watched, self._pause)
+        poll.streams[stream] = clients
         return poll
+
+    def _pause(self) -> float:
+        """Seconds between two readings of one thing."""
+        return max(self._every, len(self._polls) / self._reads)
 
     def close(self, stream: LiveStream) -> None:
         """Forgets a stream, and ends the reading that nobody watches any more."""
         self._streams.discard(stream)
         for key, poll in list(self._polls.items()):
-            poll.streams.discard(stream)
+            poll.streams.pop(stream, None)
             if not poll.streams:
                 poll.task.cancel()
                 del self._polls[key]
