@@ -8,8 +8,8 @@ The honest judge answers what the bank says. The agreeing one finds everything s
 the passages for it, word for word. What does not stand goes back to a writer with the problem and the nearest words, up to three times, as in an article;
 the writer's answers are in the bank (`mended`). `refused` prints the questions that are still to be answered.
 
-The second bank (`second_bank/`), the third and the fourth have the form of the exam's, and authors of their own, who did
-not read the rules. Their passages tell of real things, in words of their own; their figures are not vouched for.
+The other banks (`second_bank/` and so on) have the form of the exam's. The authors of the second to the fifth did not read the rules;
+the author of the sixth and seventh did. Their passages tell of real things, in words of their own; their figures are not vouched for.
 """
 
 import json
@@ -34,7 +34,14 @@ from writing.model.judge.question import Claim, Quote, Reading
 from writing.model.mending import ROUNDS, problem_of
 
 HALVES: Final[tuple[Half, ...]] = ("development", "blind")
-MORE_BANKS: Final = ("second_bank", "third_bank", "fourth_bank", "fifth_bank")
+MORE_BANKS: Final = (
+    "second_bank",
+    "third_bank",
+    "fourth_bank",
+    "fifth_bank",
+    "sixth_bank",
+    "seventh_bank",
+)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The second to the fifth bank: that they are whole, and what the rules make of them."""
+"""The second to the seventh bank: that they are whole, and what the rules make of them."""
 
 from collections import Counter
 from typing import Final, TypeAlias
@@ -20,10 +20,12 @@ FEWEST: Final = {
     "third_bank": (6, 18, 26),
     "fourth_bank": (8, 25, 38),
     "fifth_bank": (8, 25, 37),
+    "sixth_bank": (8, 10, 16),
+    "seventh_bank": (8, 10, 16),
 }
 """Subjects, and true sentences and lies of each subject; `FEWEST_OF_A_KIND` in a whole bank."""
 FEWEST_OF_A_KIND: Final = 5
-PASSAGES: Final = range(3, 7)
+PASSAGES: Final = range(2, 7)
 PASSAGE_WORDS: Final = range(60, 151)
 
 of_each_bank = pytest.mark.parametrize("bank", BANKS.values(), ids=BANKS)
@@ -94,6 +96,8 @@ def test_a_true_sentence_has_quotes_that_stand_in_every_passage_it_cites_and_a_l
         ("third_bank", 45, 0.91, 0.025),
         ("fourth_bank", 71, 0.92, 0.03),
         ("fifth_bank", 68, 0.84, 0.065),
+        ("sixth_bank", 19, 0.72, 0.065),
+        ("seventh_bank", 27, 0.86, 0.065),
     ],
 )
 def test_what_the_rules_keep_and_let_through(name: str, first: int, mended: float, agreed: float) -> None:
