@@ -92,6 +92,13 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "people": (ID,),
     "people invite": ("Ada", "--owner"),
     "people list": (),
+    "newsletter again": ("acme", ID),
+    "newsletter letters": ("acme",),
+    "newsletter off": ("acme",),
+    "newsletter on": ("acme",),
+    "newsletter remove": ("acme", ID),
+    "newsletter show": ("acme",),
+    "newsletter subscribers": ("acme",),
     "people remove": (ID, "--yes"),
     "posts": (ID,),
     "posts edit": (ID, "--text", "Shorter."),
@@ -150,7 +157,7 @@ ELSEWHERE: Final = {
     "trace",  # asks Jaeger: see the tests of traces
 }
 SAY_LITTLE: Final = {
-    "accounts app", "accounts disconnect",
+    "accounts app", "accounts disconnect", "newsletter again", "newsletter remove",
     "dead-letters discard", "dead-letters replay", "documents release", "documents remove", "drafts looked", "keys revoke",
     "notifications remove", "posts remove-rules", "targets reset",
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "schedules run", "spend resume", "spend stop",

@@ -181,6 +181,17 @@ async def test_the_monitor_sees_when_the_certificates_end_that_visitors_get(door
 async def test_visitors_send_nothing(door: Door) -> None:
     for method in ("POST", "PUT", "DELETE", "OPTIONS"):
         assert (await door.ask("articles", "/sites/acme/", method)).status_code == 404, method
+        assert (await door.ask("posts", "/sites/acme/newsletter/", method)).status_code == 404, method
+
+
+@pytest.mark.parametrize("step", ["", "confirm/word", "leave/word"])
+async def test_readers_of_a_site_send_the_forms_of_its_newsletter_and_no_other(door: Door, step: str) -> None:
+    shared = f"/sites/acme/newsletter/{step}"
+    assert (await door.ask("articles", shared, "POST")).text == f"POST {shared}"
+    assert (await door.ask("news", f"/newsletter/{step}", "POST")).text == f"POST /newsletter/{step}"
+    assert (await door.ask("articles", shared)).text == f"GET {shared}"
+    for path, method in ((f"{shared}/../../x", "POST"), (shared, "PUT"), ("/v1/newsletter/", "POST")):
+        assert (await door.ask("articles", path, method)).status_code == 404, path
 
 
 async def test_callers_reach_the_api_and_nothing_beside_it(door: Door) -> None:

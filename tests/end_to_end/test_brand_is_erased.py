@@ -318,6 +318,11 @@ async def test_every_table_that_names_brands_is_thought_of(everything: FilledBra
             "target_settings",
             "target_folders",
             "receipts",
+            "newsletters",
+            "newsletter_subscribers",
+            "newsletter_sign_ups",
+            "newsletter_letters",
+            "newsletter_deliveries",
         },
         "social": {
             "posts",

@@ -26,6 +26,7 @@ COMMANDS: Final = {
     "dead-letters": "brandctl.dead_letters.commands:app",
     "documents": "brandctl.research.documents:app",
     "drafts": "brandctl.orchestrator.drafts:app",
+    "newsletter": "brandctl.publisher.newsletter:app",
     "notifications": "brandctl.notifications.commands:app",
     "people": "brandctl.people.commands:app",
     "posts": "brandctl.social.posts:app",

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from http import HTTPStatus
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
@@ -15,6 +17,7 @@ from brandctl.commands import Result
 from brandctl.errors import UsageError
 from brandctl.options import Brand
 from brandctl.research.documents import documents_of
+from client import RefusedError
 from client.pages import items_of
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
@@ -64,6 +67,7 @@ def export(
         writer.write_articles_and_keywords()
         writer.write_research(research)
         writer.counts["measured"] = writer.write_measures(publisher) if _is_known(publisher) else None
+        writer.counts["subscribers"] = writer.write_newsletter(publisher) if _is_known(publisher) else None
         writer.counts["received"] = writer.write_reach(social) if _is_known(social) else None
         manifest = {"brand": brand, "exported_at": datetime.now(UTC).isoformat(), **writer.counts}
         writer.write("manifest.json", manifest)
@@ -76,6 +80,8 @@ def export(
         for what, service in (("measured", "publisher"), ("received", "social"))
         if manifest[what] is None
     ]
+    if manifest["subscribers"] is None and manifest["measured"] is not None:
+        missing.append("without the newsletter's subscribers: the key needs the scope operate")
     return Result(manifest, note=about, remark=missing)
 
 
@@ -124,6 +130,18 @@ class _BrandArchive:
         self.write("measures.json", told)
         measured = items_of(publisher.list_measures, self.brand, days=_MOST_DAYS, limit=_PAGE)
         return self.write_lines("measured.jsonl", measured)
+
+    def write_newsletter(self, publisher: Publisher) -> int | None:
+        """Writes `subscribers.jsonl`: the addresses that get the newsletter, or are asked to confirm. None: the key may not see them."""
+        subscribers = items_of(publisher.list_subscribers, self.brand, limit=_PAGE)
+        try:
+            first = next(subscribers, None)
+        except RefusedError as error:
+            if error.status == HTTPStatus.FORBIDDEN:
+                return None
+            raise
+        found = () if first is None else chain((first,), subscribers)
+        return self.write_lines("subscribers.jsonl", found)
 
     def write_reach(self, social: Social) -> int:
         return self.write_lines("received.jsonl", items_of(social.list_reach, self.brand, limit=_PAGE))

@@ -32,13 +32,20 @@ async def other() -> AsyncIterator[OtherSide]:
 
 
 @pytest.fixture
+async def publisher_database_url(make_database: Callable[[str], Awaitable[str]]) -> str:
+    return await make_database("publisher")
+
+
+@pytest.fixture
 async def service_urls(
-    make_database: Callable[[str], Awaitable[str]], broker_urls: dict[str, str]
+    make_database: Callable[[str], Awaitable[str]],
+    broker_urls: dict[str, str],
+    publisher_database_url: str,
 ) -> AsyncIterator[dict[str, str]]:
     async def settings(name: str, **more: Any) -> dict[str, Any]:
         broker = {"rabbitmq_url": broker_urls[name]} if name != "gateway" else {}
         return {
-            "database_url": await make_database(name),
+            "database_url": publisher_database_url if name == "publisher" else await make_database(name),
             "service_key": KEY,
             "http_port": 0,
             **broker,
@@ -58,7 +65,13 @@ async def service_urls(
             running(GatewayApp(GatewaySettings.model_validate(of_gateway))) as gateway,
             running(
                 build_publisher(
-                    PublisherSettings.model_validate(await settings("publisher", orchestrator_url=url))
+                    PublisherSettings.model_validate(
+                        await settings(
+                            "publisher",
+                            orchestrator_url=url,
+                            gateway_url=f"http://127.0.0.1:{gateway.port}",
+                        )
+                    )
                 )
             ) as publisher,
             running(

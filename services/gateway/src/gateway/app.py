@@ -57,6 +57,7 @@ ASKED_BY_PUBLISHER: Final = frozenset(
     {
         "GET /v1/accounts",
         "POST /v1/accounts/{name}/requests",
+        "POST /v1/accounts/{name}/mail",
         "POST /v1/accounts/{name}/fences",
         "GET /v1/pages",
     }

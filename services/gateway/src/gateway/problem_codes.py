@@ -77,6 +77,7 @@ _MEANINGS: Final[Mapping[tuple[HTTPStatus, ...], Mapping[str, str]]] = {
         "budget.too_small": "The call may cost more than any day or month has.",
         "credentials.key_missing": "Give the key or the credentials again.",
         "key.used": "The `Idempotency-Key` was used for another call.",
+        "mail.no_recipient": "The mail server takes mail for none of the addresses, for good.",
         "mail.refused": "The mail server does not take the mail.",
         "model.content_filtered": "The provider's content filter refuses the request.",
         "model.context_too_long": "The request is longer than the model can read.",

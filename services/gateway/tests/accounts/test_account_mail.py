@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, field
 from email import message_from_bytes
 from email.policy import default
 from pathlib import Path
@@ -12,73 +11,15 @@ import httpx
 import pytest
 
 from services.gateway.tests.accounts.test_account_sender import certificates
-
-
-@dataclass
-class MailServer:
-    """Speaks SMTP without encryption, and takes mail but for some addresses."""
-
-    port: int = 0
-    commands: list[str] = field(default_factory=list)
-    taken: list[bytes] = field(default_factory=list)
-    refused: dict[str, str] = field(default_factory=dict)
-    """Address → what is said to it."""
-    end_of_data: str | None = "250 2.0.0 taken"
-    """None: the connection is cut there."""
-    login: str = "235 2.7.0 welcome"
-
-    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"220 mail.test ready\r\n")
-        try:
-            while line := (await reader.readline()).decode().strip():
-                self.commands.append(line)
-                if (said := await self._answer(line, reader)) is None:
-                    break
-                writer.write(f"{said}\r\n".encode())
-                await writer.drain()
-        except ConnectionError:
-            pass
-        finally:
-            writer.close()
-
-    async def _answer(self, line: str, reader: asyncio.StreamReader) -> str | None:
-        match line.upper().split(" ")[0].split(":")[0]:
-            case "EHLO":
-                return "250-mail.test\r\n250 AUTH PLAIN"
-            case "AUTH":
-                return self.login
-            case "RCPT":
-                return self.refused.get(line.partition("<")[2].rstrip(">"), "250 2.1.5 ok")
-            case "DATA":
-                return await self._data(reader)
-            case "QUIT":
-                return "221 2.0.0 bye"
-            case _:
-                return "250 2.0.0 ok"
-
-    async def _data(self, reader: asyncio.StreamReader) -> str | None:
-        # The answer to DATA goes out before the message is read.
-        assert self._writer is not None
-        self._writer.write(b"354 go on\r\n")
-        mail = await reader.readuntil(b"\r\n.\r\n")
-        if self.end_of_data is None or self.end_of_data.startswith("250"):
-            self.taken.append(mail)
-        return self.end_of_data
-
-    _writer: asyncio.StreamWriter | None = None
-
-    async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writer = writer
-        await self.serve(reader, writer)
+from tests.fixtures.mail_servers import MailServer
 
 
 @pytest.fixture
 async def server() -> AsyncIterator[MailServer]:
     made = MailServer()
-    listening = await asyncio.start_server(made.connected, "127.0.0.1", 0)
-    made.port = listening.sockets[0].getsockname()[1]
+    await made.listen()
     yield made
-    listening.close()
+    made.close()
 
 
 def account(server: MailServer, **settings: Any) -> dict[str, Any]:
@@ -130,7 +71,10 @@ async def test_mail_is_taken_for_some_and_refused_for_others(
     assert html.get_content().strip() == "<p>Two drafts wait.</p>"
 
     none = await send(api, "gone@a.example")
-    assert (none.status_code, none.json()["type"]) == (422, "mail.refused")
+    assert (none.status_code, none.json()["type"]) == (422, "mail.no_recipient")
+    server.refused["gone@a.example"] = "550 5.7.1 we do not know you"
+    policy = await send(api, "gone@a.example")
+    assert (policy.status_code, policy.json()["type"]) == (422, "mail.refused")
     later = await send(api, "full@a.example", "gone@a.example")
     assert (later.status_code, later.json()["type"], later.json()["transient"]) == (503, "mail.later", True)
     server.end_of_data = "554 5.3.4 too large"
@@ -188,6 +132,18 @@ async def test_a_private_authority_is_believed_for_its_account_alone(
         listening.close()
 
 
+async def test_a_list_is_left_by_one_click_over_https_alone(
+    api: httpx.AsyncClient, server: MailServer
+) -> None:
+    await api.put("/v1/accounts/post", json=account(server))
+    for url in ("https://a.example/leave/x", "http://a.example/leave/x"):
+        assert (await send(api, unsubscribe_url=url)).status_code == 200
+    one_click, link = [message_from_bytes(each, policy=default) for each in server.taken]
+    assert one_click["List-Unsubscribe"] == "<https://a.example/leave/x>"
+    assert one_click["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert (link["List-Unsubscribe"], link["List-Unsubscribe-Post"]) == ("<http://a.example/leave/x>", None)
+
+
 async def test_headers_cannot_be_slipped_in(api: httpx.AsyncClient, server: MailServer) -> None:
     await api.put("/v1/accounts/post", json=account(server))
     for strange in (
@@ -195,6 +151,8 @@ async def test_headers_cannot_be_slipped_in(api: httpx.AsyncClient, server: Mail
         {"to": ["a@a.example>\r\nBcc: <b@b.example"]},
         {"to": ["a@a.example,b@b.example"]},
         {"message_id": "<a@b>\r\nX: y"},
+        {"unsubscribe_url": "https://a.example/x>\r\nBcc: b@b.example"},
+        {"unsubscribe_url": "mailto:a@a.example"},
     ):
         assert (await send(api, **strange)).status_code == 422
     assert not server.taken

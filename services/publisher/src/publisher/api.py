@@ -15,6 +15,7 @@ from publisher import problem_codes
 from publisher.covers import Covers
 from publisher.indexnow import indexnow_routes
 from publisher.logos import FILES, logo_routes
+from publisher.mailing import mailing_routes
 from publisher.newsletters import newsletter_routes
 from publisher.previews import MADE_ONCE, DraftReader, draft_page_routes, preview_routes, site_page_routes
 from publisher.short_links import measure_routes
@@ -23,7 +24,7 @@ from publisher.site_settings import CustomHosts, HostProof, site_settings_routes
 from publisher.targets import target_routes
 from publisher.urls import TAKEN, SiteUrls
 from publisher.views import view_routes
-from receipts import Receipts, serve_receipts
+from receipts import EffectsGateway, Receipts, serve_receipts
 
 DESCRIPTION: Final = "Settings of the built-in sites and of publishing targets, and statistics about them. The texts come from the articles."
 
@@ -39,8 +40,9 @@ def create_api(
     receipts: Receipts | None = None,
     host_proof: HostProof | None = None,
     drafts: DraftReader | None = None,
+    door: EffectsGateway | None = None,
 ) -> FastAPI:
-    """The API under `/v1`, which requires a key; the public sites answer all other paths. Without `drafts`, it shows none."""
+    """The API under `/v1`, which requires a key; the public sites answer all other paths. Without `drafts`, it shows none; without `door`, no mail server is known."""
     app = api(
         "Brand Engine: publisher",
         authorise,
@@ -56,6 +58,7 @@ def create_api(
         site_settings_routes(database, urls, host_proof),
         export_routes(database, urls, covers or Covers(database), articles_per_page=articles_per_page),
         newsletter_routes(database, urls),
+        mailing_routes(database, urls, door),
         preview_routes(database, urls),
         site_page_routes(database, urls),
         *([draft_page_routes(database, urls, drafts)] if drafts else []),

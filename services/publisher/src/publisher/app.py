@@ -21,6 +21,7 @@ from publisher.erasure import erase
 from publisher.handlers import Handlers
 from publisher.http_api import create_app
 from publisher.indexnow import IndexNowNotifier
+from publisher.mailing import LetterSender
 from publisher.orchestrator_client import OrchestratorClient
 from publisher.settings import Settings
 from publisher.short_links import LinkClickCounter, ShortLinks, register
@@ -81,6 +82,8 @@ def build(settings: Settings) -> Service:
     service.poll("clicks", clicks.write, every=WRITTEN_EVERY, once_more=True)
     notifier = IndexNowNotifier(service.database, door, urls)
     service.poll("indexnow", notifier.notify_engines, every=timedelta(seconds=30))
+    letters = LetterSender(service.database, door, urls)
+    service.poll("newsletters", letters.send_due, every=timedelta(seconds=10))
     per_page = settings.articles_per_page
     sites = create_app(
         service.database,
@@ -90,6 +93,7 @@ def build(settings: Settings) -> Service:
         views=views,
         clicks=clicks,
         drafts=orchestrator,
+        sign_ups_per_hour=settings.newsletter_sign_ups_per_hour,
     )
     api = create_api(
         service.database,
@@ -113,6 +117,7 @@ def build(settings: Settings) -> Service:
         receipts=receipts,
         host_proof=host_proof,
         drafts=orchestrator,
+        door=door,
     )
     service.serve(api)
     return service

@@ -308,6 +308,7 @@ class Site:
     pages: int
     logo: Logo | None = None
     settings: SiteSettings = field(default_factory=SiteSettings)
+    has_newsletter: bool = False
 
     @property
     def accent(self) -> str | None:

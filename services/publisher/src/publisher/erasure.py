@@ -12,6 +12,11 @@ _TABLES: Final = {
     # First, or the notifier would send search engines the addresses of removed pages.
     "indexnow_keys": "indexnow_keys",
     "changed_addresses": "changed_addresses",
+    "newsletters": "newsletters",
+    "letters": "newsletter_letters",
+    "deliveries": "newsletter_deliveries",
+    "subscribers": "newsletter_subscribers",
+    "sign_ups": "newsletter_sign_ups",
     "pages": "pages",
     "addresses": "former_addresses",
     "deletions": "deleted_articles",

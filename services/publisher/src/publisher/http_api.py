@@ -20,6 +20,7 @@ from publisher.covers import Covers, Format
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, clean_line, is_slug, tag_slug
 from publisher.erasure import is_erased
 from publisher.indexnow import key_of
+from publisher.mailing import SubscriptionPages
 from publisher.page_cache import CachedAnswer, PageCache, PageVersions
 from publisher.previews import DraftReader, PreviewPages
 from publisher.rendering import ArticleListPage, Renderer
@@ -62,12 +63,14 @@ def create_app(
     views: PageViewCounter | None = None,
     clicks: LinkClickCounter | None = None,
     drafts: DraftReader | None = None,
+    sign_ups_per_hour: int = 100,
 ) -> Starlette:
     """The web application of all sites; without `drafts`, it shows no previews."""
     renderer = Renderer(urls)
     pages = SitePages(database, renderer, articles_per_page, covers or Covers(database), views)
     short_links = ShortLinkRedirector(database, urls, clicks)
     previews = PreviewPages(database, drafts, renderer, urls) if drafts else None
+    subscriptions = SubscriptionPages(database, renderer, sign_ups_per_hour)
     app = Starlette(
         routes=[
             *([Route("/preview/{word}", previews.show)] if previews else []),
@@ -91,6 +94,10 @@ def create_app(
             Route("/sites/{brand}/covers/{file}", pages.cover),
             Route("/sites/{brand}/logo-{digest}.png", pages.logo),
             Route("/sites/{brand}/look-{digest}.css", pages.look),
+            Route("/sites/{brand}/newsletter/", subscriptions.form, methods=["GET", "POST"]),
+            Route("/sites/{brand}/newsletter/sent", subscriptions.sent),
+            Route("/sites/{brand}/newsletter/confirm/{word}", subscriptions.confirm, methods=["GET", "POST"]),
+            Route("/sites/{brand}/newsletter/leave/{word}", subscriptions.leave, methods=["GET", "POST"]),
             Route("/sites/{brand}/page/{number}", pages.listing),
             Route("/sites/{brand}/articles/{slug}", pages.reserved_article),
             Route("/sites/{brand}/{slug}", pages.article),

@@ -31,5 +31,10 @@ FOLDER_TAKEN = conflict("folder_taken", "The folder belongs to another brand, or
 ADDRESS_TAKEN = conflict("address_taken", "The address leads to another brand's site.")
 NOTHING_SET = not_found("nothing_set", "The target has no settings.")
 TARGET_IS_BUILT_IN = unprocessable("target_is_built_in", "The built-in site has settings of its own.")
+NO_MAIL_ACCOUNT = conflict("no_mail_account", "No mail server is connected for the brand; `detail` says how.")
+GATEWAY_AWAY = unavailable("gateway_away", "The gateway does not answer; try again in a minute.")
+UNKNOWN_SUBSCRIBER = not_found(
+    "unknown_subscriber", "There is no such subscriber, or the subscription has ended."
+)
 
 ALL: Final = listed_codes(globals())

@@ -21,6 +21,7 @@ from publisher import domain
 from publisher.colours import parse, readable_on
 from publisher.covers import Cover, Format
 from publisher.domain import SLUG_PATTERN, ArticlePage, Author, BrandSlug, PageSlug, PageSummary, Site
+from publisher.mailing_texts import texts_for
 from publisher.markup import plain_text, sanitise
 from publisher.site_search import RelatedArticles, Tag
 from publisher.site_settings import menu_links, own_stylesheet
@@ -67,6 +68,7 @@ class Renderer:
             list_picture=_list_picture,
             look=own_stylesheet,
             menu_links=menu_links,
+            texts_for=texts_for,
             note_of=lambda page: domain.quotation_note(page.sources, page.label),
             share_links=share_links,
             source_address=domain.quoted_address,
@@ -129,10 +131,22 @@ class Renderer:
         """The site's first page in one document, with its styles; pictures have the addresses that `urls` gives."""
         return _in_one_document(self.index(site, listing, tags), site)
 
+    def subscription(self, site: Site, texts: Mapping[str, str], **told: object) -> str:
+        """A page about subscribing to the newsletter; `step` says which."""
+        return self._of_site("subscription.html.j2", site, texts=texts, **told)
+
     def newsletter(
-        self, site: Site, page: ArticlePage, styled: Callable[[Markup], Markup], look: Mapping[str, str]
+        self,
+        site: Site,
+        page: ArticlePage,
+        styled: Callable[[Markup], Markup],
+        look: Mapping[str, str],
+        leave: Mapping[str, str] | None = None,
     ) -> str:
-        """The article for mail; `styled` adds inline styles, `look` has the colour `accent` and the fonts `serif` and `sans`."""
+        """The article for mail; `styled` adds inline styles, `look` has the colour `accent` and the fonts `serif` and `sans`.
+
+        `leave` has the sentence `why`, and `link` and `url` of how to leave; without it, the mail service adds its own.
+        """
         return self._for_elsewhere(
             "newsletter.html.j2",
             site,
@@ -140,6 +154,7 @@ class Renderer:
             styled=styled,
             cover=self._picture(site, page, cover_of(site, page)),
             whole_addresses=True,
+            leave=leave,
             **look,
         )
 

@@ -30,6 +30,8 @@ class Settings(ServiceSettings, KeyedSettings):
     content_max_bytes: int = Field(default=1_000_000, ge=10_000)
     # Space for covers in the database; beyond it, the oldest are deleted and drawn again on request.
     covers_max_megabytes: int = Field(default=500, ge=1, le=100_000)
+    # Sign-ups for a brand's newsletter within an hour; all brands together take ten times as many.
+    newsletter_sign_ups_per_hour: int = Field(default=100, ge=1, le=100_000)
     articles_per_page: int = Field(default=12, ge=1, le=100)
 
     @property

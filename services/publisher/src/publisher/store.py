@@ -445,7 +445,8 @@ async def site(connection: Connection, brand: BrandSlug) -> Site | None:
         """
         select brand_slug, name, description, language, sites.changed_at,
                (select count(*) from pages where pages.brand_slug = sites.brand_slug and taken_down_at is null) as pages,
-               logos.digest, logos.width, logos.height, logos.plate, settings::text
+               logos.digest, logos.width, logos.height, logos.plate, settings::text,
+               exists (select from newsletters where newsletters.brand_slug = sites.brand_slug) as has_newsletter
         from sites left join logos using (brand_slug) left join site_settings using (brand_slug) where brand_slug = $1
         """,
         brand,

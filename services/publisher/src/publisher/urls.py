@@ -51,6 +51,10 @@ class SiteUrls(PublicUrls):
     def search(self, brand: BrandSlug) -> str:
         return f"{self.beginning(brand)}search/"
 
+    def newsletter(self, brand: BrandSlug) -> str:
+        """The page on which readers subscribe; its further pages are below it."""
+        return f"{self.beginning(brand)}newsletter/"
+
     def cover(self, brand: BrandSlug, slug: PageSlug, file: str) -> str:
         """The address of a cover; `file` is its digest and format: `0123456789abcdef.png`."""
         return f"{self.beginning(brand)}covers/{slug}-{file}"

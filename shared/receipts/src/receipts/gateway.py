@@ -31,6 +31,8 @@ _CONNECT_SECONDS: Final = 10.0
 _MORE_SECONDS: Final = 3.0
 """Extra time for the gateway's own answer."""
 _LISTING_SECONDS: Final = 10.0
+_MAIL_SECONDS: Final = 30.0
+"""As the gateway has it by default."""
 _IDENTITY_HEADER: Final = "X-Account-Identity"
 _IDENTITY_PAUSE: Final = timedelta(seconds=10)
 _NOTHING_DONE: Final = {
@@ -158,6 +160,25 @@ class EffectsGateway:
             return
         raise GatewayAway(str(problem))
 
+    async def send_mail(self, account: str, mail: Mapping[str, Any]) -> dict[str, str]:
+        """Hands a mail in at a mail server, once; returns the refused addresses with the server's reasons.
+
+        `mail` is the body of `POST /v1/accounts/{name}/mail`.
+
+        Raises:
+            NotSent: certainly nothing went out, for a temporary reason; `mail.later` if the mail server said so.
+            Refused: certainly nothing went out; `mail.no_recipient` and `mail.refused` are the mail server's words.
+            UnknownOutcome: it may have gone out.
+        """
+        if self._origin is None:
+            raise Refused("not_connected", "no account is connected: the service has no GATEWAY_URL")
+        path = f"/v1/accounts/{account}/mail"
+        reply = await self._exchange(self._origin, "POST", path, mail, _MAIL_SECONDS + _MORE_SECONDS)
+        if reply.status != HTTPStatus.OK:
+            raise _problem(reply)
+        refused = reply.document.get("refused")
+        return {str(who): str(why) for who, why in refused.items()} if isinstance(refused, Mapping) else {}
+
     async def _ask(self, name: str, asked: Mapping[str, Any], seconds: float) -> AccountResponse:
         if self._origin is None:
             raise Refused("not_connected", "no account is connected: the service has no GATEWAY_URL")
@@ -219,6 +240,7 @@ def _problem(reply: Reply) -> Exception:
         return Refused(_REFUSED[kind], detail)
     told: dict[str, Exception] = {
         "limit.reached": NotSent("limit", detail, at or datetime.now(UTC) + timedelta(minutes=1)),
+        "mail.later": NotSent("mail.later", detail, at),
         "call.not_sent": NotSent("unreachable", detail, at),
         "call.fenced": FencedOffError(detail),
         "call.under_way": UnderWay(detail, at),

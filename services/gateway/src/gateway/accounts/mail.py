@@ -1,5 +1,7 @@
 """Submits mail to a mail server and reports each accepted and refused address."""
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import EmailMessage
@@ -30,6 +32,8 @@ class MailMessage:
     text: str
     html: str | None
     message_id: str
+    unsubscribe_url: str | None = None
+    """Where a reader leaves by one request (RFC 8058)."""
 
     def message(self, sender: str) -> EmailMessage:
         made = EmailMessage()
@@ -39,6 +43,10 @@ class MailMessage:
         made["Message-ID"] = self.message_id
         made["Date"] = format_datetime(datetime.now(UTC))
         made["Auto-Submitted"] = "auto-generated"
+        if self.unsubscribe_url is not None:
+            made["List-Unsubscribe"] = f"<{self.unsubscribe_url}>"
+            if self.unsubscribe_url.startswith("https://"):
+                made["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
         made.set_content(self.text)
         if self.html is not None:
             made.add_alternative(self.html, subtype="html")
@@ -76,7 +84,7 @@ class AccountMailer:
         """Submits the mail once; the server may accept some addresses only.
 
         Raises:
-            CallProblemError: `mail.refused`: permanently; `mail.later`; `call.not_sent`, `call.no_answer`, and
+            CallProblemError: `mail.no_recipient`: no address takes mail; `mail.refused`: permanently; `mail.later`; `call.not_sent`, `call.no_answer`, and
                 those of requests.
         """
         deadline = Deadline(seconds)
@@ -108,6 +116,8 @@ async def _submit(smtp: "SMTP", unsealed: UnsealedAccount, mail: MailMessage) ->
     except aiosmtplib.SMTPRecipientsRefused as error:
         told = {each.recipient: f"{each.code} {each.message}"[:300] for each in error.recipients}
         later = any(each.code < PERMANENT for each in error.recipients)
+        if not later and not any(_is_policy(each.message) for each in error.recipients):
+            raise CallProblemError(_unknown_recipients(host, told)) from None
         raise CallProblemError(
             _refused(host, "; ".join(f"{who}: {why}" for who, why in told.items()), later=later)
         ) from None
@@ -132,6 +142,21 @@ def _refused(host: str, why: str, *, later: bool) -> CallProblem:
         )
     return CallProblem(
         "mail.refused", f"{host} does not take the mail: {why}", HTTPStatus.UNPROCESSABLE_ENTITY
+    )
+
+
+_POLICY: Final = re.compile(r"\b5\.7\.\d")
+"""Enhanced status codes (RFC 3463) that refuse whoever sends; the address may be right."""
+
+
+def _is_policy(message: str) -> bool:
+    return _POLICY.search(message) is not None
+
+
+def _unknown_recipients(host: str, told: Mapping[str, str]) -> CallProblem:
+    why = "; ".join(f"{who}: {word}" for who, word in told.items())
+    return CallProblem(
+        "mail.no_recipient", f"{host} does not take the mail: {why}", HTTPStatus.UNPROCESSABLE_ENTITY
     )
 
 

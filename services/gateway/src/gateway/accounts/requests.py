@@ -190,10 +190,21 @@ class MailRequest(BaseModel):
     html: Annotated[str, StringConstraints(max_length=500_000)] | None = None
     message_id: Annotated[str, StringConstraints(pattern=r"^<[A-Za-z0-9._+-]{1,100}@[A-Za-z0-9.-]{1,100}>$")]
     """The same for every attempt: `<…@acme.example>`."""
+    unsubscribe_url: (
+        Annotated[str, StringConstraints(pattern=r"^https?://[!-;=?-~]+$", max_length=500)] | None
+    ) = None
+    """Where a reader leaves a list: sent as `List-Unsubscribe`, and over https as one click (RFC 8058)."""
     seconds: Annotated[float, Field(ge=1, le=120)] = 30.0
 
     def mail(self) -> MailMessage:
-        return MailMessage(tuple(dict.fromkeys(self.to)), self.subject, self.text, self.html, self.message_id)
+        return MailMessage(
+            tuple(dict.fromkeys(self.to)),
+            self.subject,
+            self.text,
+            self.html,
+            self.message_id,
+            self.unsubscribe_url,
+        )
 
 
 class MailAnswer(View):
