@@ -53,6 +53,10 @@ async def test_all_posts_of_a_brand_are_found_newest_first(
     assert await listed(social, since="2090-01-01T00:00:00Z") == []
     assert await listed(social, q="%") == []
 
+    for query, count in (({}, 3), ({"state": "waiting"}, 1), ({"q": "%"}, 0)):
+        counted = await social.api.get("/v1/brands/daily-grind/post-counts", params=query)
+        assert counted.json() == {"count": count, "is_exact": True}
+
     pages: list[Any] = []
     after: dict[str, str] = {}
     for _ in found:

@@ -140,6 +140,19 @@ async def test_what_is_rejected_is_never_posted(held: Held) -> None:
     assert not await held.is_seen()
 
 
+async def test_what_is_rejected_can_be_reopened_and_waits_again(held: Held) -> None:
+    assert (await held.decide("reopen")).json()["state"] == "waiting"
+    assert (await held.decide("reject", version=1, reason="off our tone")).json()["state"] == "rejected"
+    await held.social.events(1)
+    answers = [await held.decide("reopen") for _ in range(2)]
+    assert [each.json()["state"] for each in answers] == ["waiting", "waiting"]
+    assert not await held.is_seen()
+    assert (await held.decide("approve", version=1)).json()["state"] == "posted"
+    [event] = await held.social.events(1)
+    assert event["type"] == "social.posted"
+    assert (await held.decide("reopen")).status_code == 409
+
+
 async def test_a_post_has_its_time_is_moved_called_off_and_posted_once(
     held: Held, social_database: asyncpg.Connection
 ) -> None:

@@ -20,6 +20,8 @@ from chassis.http.conventions.answers import WORTH_COMPRESSING_BYTES
 from console import problem_codes
 from console.drafts import guest_links
 from console.identity_provider.client import SignInProvider
+from console.notices import UndoAct
+from console.notices import store as notices
 from console.pages.assets import Assets
 from console.pages.brands import BrandNames
 from console.pages.errors import add_error_pages
@@ -60,6 +62,7 @@ class ConsoleApp(App):
         keep_audit_log(app, self.connections, shown_once=[INVITATIONS])
         navigation: list[NavigationEntry] = []
         live_pages: list[LivePage] = []
+        undo: dict[str, UndoAct] = {}
         self._live = LiveStreams(
             every=settings.live_seconds,
             reads=settings.live_reads_per_second,
@@ -81,6 +84,7 @@ class ConsoleApp(App):
             pages.include_router(screen.router)
             navigation += getattr(screen, "NAVIGATION", ())
             live_pages += getattr(screen, "LIVE", ())
+            undo |= getattr(screen, "UNDO", {})
         add_error_pages(pages)
         # Streams of events are left as they are.
         pages.add_middleware(GZipMiddleware, minimum_size=WORTH_COMPRESSING_BYTES, compresslevel=5)
@@ -98,6 +102,8 @@ class ConsoleApp(App):
             sorted(navigation, key=lambda entry: entry.order),
             self._live,
             tuple(live_pages),
+            undo,
+            notices.find,
         )
         app.router.routes.append(_PagesMount("/", pages))
         # The outermost, so that it sees the path as the proxy sends it.
@@ -123,6 +129,7 @@ class ConsoleApp(App):
             await passkeys.forget_old_challenges(connection)
             await people.empty_expired_invitations(connection)
             await guest_links.forget_ended(connection)
+            await notices.forget_old(connection)
             await connection.execute("delete from done_once where begun_at < now() - interval '1 day'")
             await audit_log.forget(connection, timedelta(days=settings.keep_audit_log_days))
 

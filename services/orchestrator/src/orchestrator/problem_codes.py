@@ -19,6 +19,10 @@ UNKNOWN_KEY = not_found("unknown_key", "There is no API key of this id.")
 KEY_NAME_TAKEN = conflict("key_name_taken", "Another API key has the name.")
 KEY_REVOKED = conflict("key_revoked", "The API key was revoked, so its secret cannot be changed.")
 UNKNOWN_CYCLE = not_found("unknown_cycle", "There is no such cycle, or it is kept no more.")
+UNKNOWN_KEYWORD = not_found("unknown_keyword", "There is no such keyword, or it is kept no more.")
+KEYWORD_HAS_ITS_TURN = conflict(
+    "keyword_has_its_turn", "The keyword waits no more, so that its priority cannot be changed."
+)
 UNKNOWN_AUDIT = not_found("unknown_audit", "The brand has no such audit, or it is kept no more.")
 UNKNOWN_ERASURE = not_found("unknown_erasure", "No brand of this name was erased.")
 UNKNOWN_ARTICLE = not_found("unknown_article", "There is no such article, or it is being written.")

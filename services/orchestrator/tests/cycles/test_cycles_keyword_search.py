@@ -21,6 +21,29 @@ from orchestrator.cycles.control import cancel_cycle
 from tests.fixtures.orchestrator.cycles import MessageOf, begin, handle, rows_of
 
 
+async def test_what_waits_for_its_turn_gets_another_priority_and_goes_first(
+    orchestrator_database: Database, api: httpx.AsyncClient
+) -> None:
+    await begin(orchestrator_database, "moka pot")
+    assert (await api.post("/v1/brands/daily-grind/pause")).is_success
+    await begin(orchestrator_database, "cold brew", "espresso")
+    paths = {
+        each["keyword"]: f"/v1/cycles/{each['cycle_id']}/keywords/{each['position']}/priority"
+        for each in (await api.get("/v1/keywords")).json()["items"]
+    }
+    changed = await api.put(paths["espresso"], json={"priority": "high"})
+    assert (changed.json()["keyword"], changed.json()["priority"]) == ("espresso", "high")
+    late = await api.put(paths["moka pot"], json={"priority": "high"})
+    assert (late.status_code, late.json()["code"]) == (409, "keyword_has_its_turn")
+    unknown = paths["espresso"].replace("/keywords/", "/keywords/99")
+    assert (await api.put(unknown, json={"priority": "low"})).status_code == 404
+    async with orchestrator_database.connection() as connection:
+        waiting = await connection.fetch(
+            "select keyword from keywords where awaits_turn order by rank, moved_at, position"
+        )
+    assert [row["keyword"] for row in waiting] == ["espresso", "cold brew"]
+
+
 async def test_keywords_of_all_cycles_are_found_by_spelling_text_and_state(
     orchestrator_database: Database, api: httpx.AsyncClient, message_of: MessageOf
 ) -> None:
@@ -46,6 +69,10 @@ async def test_keywords_of_all_cycles_are_found_by_spelling_text_and_state(
     assert await found(q="%") == ["100% arabica"]
     assert await found(state="refused") == ["moka pot"]
     assert await found(brand="daily-grind", q="nothing like it") == []
+
+    for query, count in (({}, 5), ({"state": "refused"}, 1), ({"q": "nothing like it"}, 0)):
+        counted = await api.get("/v1/keyword-counts", params={"brand": "daily-grind", **query})
+        assert counted.json() == {"count": count, "is_exact": True}
 
     assert await found(since="2090-01-01T00:00:00Z") == []
     assert await found(keyword="moka pot", since="2020-01-01T00:00:00Z") == ["moka pot"]

@@ -19,6 +19,8 @@ from messaging import Database
 from review.rules import PostState
 
 WITHOUT_NUL: Final = r"^[^\x00]*$"
+MOST_COUNTED: Final = 10_000
+"""Posts of a filter that are counted."""
 _ELSEWHERE: Final = """
     select post_id, content_id, coalesce(channel, entry) as channel, account, version,
            case state when 'planned' then 'scheduled' when 'new' then 'sending' else state end as state,
@@ -47,6 +49,32 @@ _STORED_UNDER_REVIEW: Final = {
     PostState.SCHEDULED: "and state = 'waiting' and publish_at is not null",
     PostState.REJECTED: "and state = 'rejected'",
 }
+
+
+OfBrand = Annotated[BrandSlug, Path(description="The brand.")]
+InState = Annotated[PostState | None, Query(description="Only posts in this state.")]
+WithText = Annotated[
+    str | None,
+    Query(
+        description="Only posts with this in their text or in the title of their article.",
+        min_length=1,
+        max_length=200,
+        pattern=WITHOUT_NUL,
+    ),
+]
+SinceTime = Annotated[
+    Moment | None, Query(description="Only posts that went out, are due or were made from this time on.")
+]
+OnChannel = Annotated[
+    str | None,
+    Query(
+        description="Only posts on this channel or account.",
+        min_length=1,
+        max_length=100,
+        pattern=WITHOUT_NUL,
+    ),
+]
+AboutArticle = Annotated[UUID | None, Query(description="Only posts about this article.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +127,12 @@ class BrandPostList(View):
     """`after` of the next page; null on the last."""
 
 
+class PostCount(View):
+    count: int
+    is_exact: bool
+    """False if there are more than are counted."""
+
+
 async def search_posts(
     connection: Connection, brand: str, wanted: PostFilter, *, after: tuple[datetime, UUID] | None, limit: int
 ) -> list[dict[str, Any]]:
@@ -111,6 +145,25 @@ async def search_posts(
         after: time and id of the former page's last post.
         limit: posts at most.
     """
+    query, values = _newest(brand, wanted, after, limit)
+    rows = await connection.fetch(query, *values)
+    return [dict(row) for row in rows]
+
+
+async def count_posts(connection: Connection, brand: str, wanted: PostFilter) -> int:
+    """Counts a brand's posts that a filter lets through, up to MOST_COUNTED."""
+    query, values = _newest(brand, wanted, None, MOST_COUNTED)
+    counted: int = await connection.fetchval(
+        f"select count(*) from ({query}) as counted",  # noqa: S608  (constants of this module)
+        *values,
+    )
+    return counted
+
+
+def _newest(
+    brand: str, wanted: PostFilter, after: tuple[datetime, UUID] | None, limit: int
+) -> tuple[str, list[Any]]:
+    """The query of a page of posts, with the values of its parameters."""
     values: list[Any] = [brand, limit]
     conditions = ["true"]
 
@@ -135,11 +188,7 @@ async def search_posts(
         f"(select * from ({each}) as found where {' and '.join(conditions)} {newest})"  # noqa: S608  (constants of this module)
         for each in _sources(wanted.state)
     ]
-    rows = await connection.fetch(
-        f"select * from ({' union all '.join(pages)}) as found {newest}",  # noqa: S608
-        *values,
-    )
-    return [dict(row) for row in rows]
+    return f"select * from ({' union all '.join(pages)}) as found {newest}", values  # noqa: S608
 
 
 def _sources(state: PostState | None) -> list[str]:
@@ -156,36 +205,17 @@ def _sources(state: PostState | None) -> list[str]:
 
 
 def post_search_routes(database: Database) -> APIRouter:
-    routes = router("/brands/{slug}/posts", tags=["posts"])
+    routes = router("/brands/{slug}", tags=["posts"])
 
-    @routes.get("", summary="Search a brand's posts", responses=UNKNOWN)
+    @routes.get("/posts", summary="Search a brand's posts", responses=UNKNOWN)
     async def list_brand_posts(
         caller: MayRead,
-        slug: Annotated[BrandSlug, Path(description="The brand.")],
-        state: Annotated[PostState | None, Query(description="Only posts in this state.")] = None,
-        q: Annotated[
-            str | None,
-            Query(
-                description="Only posts with this in their text or in the title of their article.",
-                min_length=1,
-                max_length=200,
-                pattern=WITHOUT_NUL,
-            ),
-        ] = None,
-        since: Annotated[
-            Moment | None,
-            Query(description="Only posts that went out, are due or were made from this time on."),
-        ] = None,
-        channel: Annotated[
-            str | None,
-            Query(
-                description="Only posts on this channel or account.",
-                min_length=1,
-                max_length=100,
-                pattern=WITHOUT_NUL,
-            ),
-        ] = None,
-        article: Annotated[UUID | None, Query(description="Only posts about this article.")] = None,
+        slug: OfBrand,
+        state: InState = None,
+        q: WithText = None,
+        since: SinceTime = None,
+        channel: OnChannel = None,
+        article: AboutArticle = None,
         after: Annotated[str | None, Query(description=AFTER, max_length=200)] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> BrandPostList:
@@ -198,6 +228,23 @@ def post_search_routes(database: Database) -> APIRouter:
             items=tuple(ListedPost.model_validate(each) for each in found[:limit]),
             next=_cursor(found[:limit]) if len(found) > limit else None,
         )
+
+    @routes.get("/post-counts", summary="Number of a brand's posts", responses=UNKNOWN)
+    async def get_post_count(
+        caller: MayRead,
+        slug: OfBrand,
+        state: InState = None,
+        q: WithText = None,
+        since: SinceTime = None,
+        channel: OnChannel = None,
+        article: AboutArticle = None,
+    ) -> PostCount:
+        """The number of posts that the same filters list; at most 10,000 are counted."""
+        caller.check_visible(slug)
+        wanted = PostFilter(state, q, since, channel, article)
+        async with database.connection() as connection:
+            counted = await count_posts(connection, slug, wanted)
+        return PostCount(count=counted, is_exact=counted < MOST_COUNTED)
 
     return routes
 

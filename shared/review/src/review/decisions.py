@@ -28,6 +28,8 @@ class DecisionKind(StrEnum):
     """Take the page of a published version down."""
     RETRY = "retried"
     """Send a post again that could not be sent; is not recorded."""
+    REOPEN = "reopened"
+    """Let a rejected post wait again; is not recorded."""
     PUBLISH_DUE = "due"
     """The scheduled time has come; is recorded as an approval by the person who scheduled it."""
     RESUME = "resumed"

@@ -70,3 +70,5 @@ class Effect(StrEnum):
     """Ends the item for good, and reports that it is rejected."""
     TAKE_DOWN = "take_down"
     SEND_AGAIN = "send_again"
+    REOPEN = "reopen"
+    """Lets a rejected item wait for a decision again."""

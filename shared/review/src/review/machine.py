@@ -31,6 +31,7 @@ _EFFECTS: Final = {
     DecisionKind.REJECT: Effect.CLOSE,
     DecisionKind.TAKE_DOWN: Effect.TAKE_DOWN,
     DecisionKind.RETRY: Effect.SEND_AGAIN,
+    DecisionKind.REOPEN: Effect.REOPEN,
     DecisionKind.PUBLISH_DUE: Effect.PUBLISH,
     DecisionKind.RESUME: Effect.RESUME,
 }
@@ -138,7 +139,7 @@ def _changes_nothing(item: ReviewItem, decision: Decision) -> bool:
             return planned is not None and (planned.version, planned.publish_at) == asked
         case DecisionKind.EDIT:
             return decision.stored_as == decision.version
-        case DecisionKind.UNSCHEDULE | DecisionKind.TAKE_DOWN | DecisionKind.RETRY:
+        case DecisionKind.UNSCHEDULE | DecisionKind.TAKE_DOWN | DecisionKind.RETRY | DecisionKind.REOPEN:
             state = _state(item, decision)
             return item.rules.decisions[decision.kind].leads[state] == state
     return False
@@ -174,7 +175,7 @@ def _outcome(item: ReviewItem, decision: Decision, now: datetime) -> DecisionOut
             version = item.published or version
             after = replace(after, published=None, offered=None)
     record = None
-    if decision.kind not in {DecisionKind.RETRY, DecisionKind.RESUME}:
+    if decision.kind not in {DecisionKind.RETRY, DecisionKind.REOPEN, DecisionKind.RESUME}:
         record = RecordedDecision(decision.kind, version, comment, decision.by, now)
         if decision.kind is not DecisionKind.EDIT or not item.rules.keeps_versions:
             after = replace(after, last=record)

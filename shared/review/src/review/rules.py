@@ -137,7 +137,9 @@ def _post(approved: PostState, more: Mapping[DecisionKind, DecisionRule], *, has
         kind: DecisionRule(dict.fromkeys(both_open, to), "it waits for no decision")
         for kind, to in leads.items()
     }
-    return ReviewRules("post", "posted", {**open_rules, **more}, has_slots=has_slots)
+    reopening = DecisionRule({_P.REJECTED: _P.WAITING, _P.WAITING: _P.WAITING}, "it is not rejected")
+    rules = {**open_rules, DecisionKind.REOPEN: reopening, **more}
+    return ReviewRules("post", "posted", rules, has_slots=has_slots)
 
 
 FEED_POST: Final = _post(

@@ -1,6 +1,7 @@
 """Routes of the page about a brand's accounts, channels and targets, and of the settings of a target."""
 
 from collections.abc import Awaitable
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -158,9 +159,7 @@ async def set_target(request: Request, brand: str, target: str, viewer: Viewer, 
         await viewer.publisher.set_target(brand, target, extra=views.target_settings(form))
         return redirect(request, f"/b/{brand}/accounts?done=target_set")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _target(request, brand, target, viewer, form=form, refusal=refusal, status=status)
-
+    refused = partial(_target, request, brand, target, viewer, form=form)
     return await once_or_refused(request, viewer, form, act, refused)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -110,7 +111,5 @@ async def take_down(
         )
         return redirect(request, f"/b/{brand}/articles/{content_id}")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _show(request, brand, content_id, viewer, refusal=refusal, status=status)
-
+    refused = partial(_show, request, brand, content_id, viewer)
     return await once_or_refused(request, viewer, form, take, refused)

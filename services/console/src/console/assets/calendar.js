@@ -13,6 +13,8 @@
   document.addEventListener("dragstart", (event) => {
     dragged = event.target instanceof Element ? event.target.closest("[data-move]") : null;
     if (!dragged) return;
+    // Live updates leave alone what is being dragged, until the drop's own page comes.
+    dragged.dataset.dragged = "";
     event.dataTransfer.effectAllowed = "move";
     event.dataTransfer.setData("text/plain", dragged.id);
   });
@@ -22,6 +24,7 @@
     if (day) event.preventDefault();
   });
   document.addEventListener("dragend", () => {
+    delete dragged?.dataset.dragged;
     dragged = null;
     mark(null);
   });

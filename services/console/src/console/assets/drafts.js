@@ -35,12 +35,6 @@
       e: () => press("[data-edit]"),
       x: () => press("input[type=checkbox]"),
     });
-    // Who checks a draft means the checked ones, until they say otherwise.
-    list.addEventListener("change", (event) => {
-      if (event.target.name !== "chosen") return;
-      const chosen = list.querySelector("input[name=which][value=chosen]");
-      if (chosen) chosen.checked = true;
-    });
   }
 
   if (!draft) return;
@@ -93,7 +87,7 @@
     for (const each of draft.querySelectorAll(`a[data-sentence="${CSS.escape(link.dataset.sentence)}"]`))
       each.setAttribute("aria-current", "true");
     try {
-      const answer = await fetch(link.dataset.sentence, { headers: { Accept: "text/html" }, redirect: "error" });
+      const answer = await fetchSignedIn(link.dataset.sentence, { headers: { Accept: "text/html" }, redirect: "error" });
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
       const card = page.getElementById("evidence-card");
       if (!answer.ok || !card) throw new Error("no passage");
@@ -223,7 +217,7 @@
     underWay?.abort();
     const own = (underWay = new AbortController());
     try {
-      const answer = await fetch(form.dataset.check, {
+      const answer = await fetchSignedIn(form.dataset.check, {
         method: "POST",
         body: new URLSearchParams({ body_markdown: text, version: form.elements.version.value }),
         headers: { Accept: "text/html" },

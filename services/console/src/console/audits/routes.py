@@ -1,6 +1,7 @@
 """Routes of the pages about audits."""
 
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 from uuid import UUID
@@ -72,9 +73,7 @@ async def audit_brand(request: Request, brand: str, viewer: Viewer, form: FormDa
         audit = await viewer.orchestrator.audit_brand(brand, idempotency_key=form.once)
         return redirect(request, f"/b/{brand}/audits/{audit['audit_id']}?done=audited")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _list(request, brand, viewer, refusal=refusal, status=status)
-
+    refused = partial(_list, request, brand, viewer)
     return await once_or_refused(request, viewer, form, act, refused)
 
 
@@ -122,9 +121,7 @@ async def remedy_finding(
         await _REMEDIES[remedy](viewer, brand, finding, form.once)
         return redirect(request, f"/b/{brand}/audits/{audit_id}?done={remedy}")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _show(request, brand, audit_id, viewer, refusal=refusal, status=status)
-
+    refused = partial(_show, request, brand, audit_id, viewer)
     return await once_or_refused(request, viewer, form, act, refused)
 
 

@@ -1,7 +1,8 @@
 """Routes of the settings of a brand, of its pause, and of its erasure."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import available_timezones
@@ -16,6 +17,7 @@ from client.connections import etag_of
 from console.brand_settings import views
 from console.drafts import notes
 from console.list_filters import safe_link
+from console.notices import UndoAct, can_undo
 from console.pages import (
     Form,
     FormData,
@@ -131,9 +133,7 @@ async def save_settings(request: Request, brand: str, viewer: Viewer, form: Form
         parts_of(request).brand_names.forget(viewer.person.key_id)
         return redirect(request, f"/b/{brand}/settings?done=saved")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _settings(request, brand, viewer, form=form, refusal=refusal, status=status)
-
+    refused = partial(_settings, request, brand, viewer, form=form)
     return await once_or_refused(request, viewer, form, act, refused)
 
 
@@ -149,7 +149,8 @@ async def pause(request: Request, brand: str, viewer: Viewer, form: FormData) ->
 
     async def act() -> Response:
         await viewer.orchestrator.pause_brand(brand, idempotency_key=form.once)
-        return redirect(request, f"/b/{brand}/settings?done=paused")
+        path = f"/b/{brand}/settings"
+        return await can_undo(request, viewer, f"{path}?done=paused", "brand.resume", [brand], back=path)
 
     return await once(request, viewer, form, act)
 
@@ -163,6 +164,13 @@ async def resume(request: Request, brand: str, viewer: Viewer, form: FormData) -
         return redirect(request, f"/b/{brand}/settings?done=resumed")
 
     return await once(request, viewer, form, act)
+
+
+async def _undo_pause(viewer: PageViewer, thing: Sequence[Any]) -> None:
+    await viewer.orchestrator.resume_brand(thing[0])
+
+
+UNDO: Final[dict[str, UndoAct]] = {"brand.resume": _undo_pause}
 
 
 @router.get("/b/{brand}/settings/erase")

@@ -1,8 +1,8 @@
 """Routes of the calendar: list, week and month, moves by form or by dragging, and files for other programs."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import parse_qsl
@@ -16,6 +16,7 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from console.calendar import views
 from console.calendar.views import CalendarEntry, CalendarQuery
+from console.notices import Undo, UndoAct, can_undo
 from console.pages import (
     FormData,
     NavigationEntry,
@@ -26,6 +27,8 @@ from console.pages import (
     page,
     redirect,
 )
+from console.service_clients import PersonClients
+from console.watching.pages import LivePage, read_each
 
 NAVIGATION: Final = (NavigationEntry("calendar", "/b/{brand}/calendar", 55),)
 _PAGE: Final = 200
@@ -35,6 +38,22 @@ _DONE: Final = frozenset({"move", "first", "slot", "unschedule"})
 router = APIRouter(include_in_schema=False)
 buttons = APIRouter(prefix="/b/{brand}/calendar/{kind}/{entry_id}")
 Verb = Literal["move", "first", "slot", "unschedule"]
+
+
+async def read_calendar(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
+    """The first entries of the days that are shown, with the slots; a day too many, whichever the calendar's zone."""
+    wanted = CalendarQuery.of(query, datetime.now(UTC).date())
+    begin, end = views.span_of(wanted.days, ZoneInfo("UTC"))
+    day = timedelta(days=1)
+    asked: dict[str, Any] = {"brand": fields["brand"], "from_": begin - day, "to": end + day, "limit": _PAGE}
+    return await read_each(
+        clients.orchestrator.list_calendar_entries(**asked),
+        clients.social.list_calendar_entries(**asked),
+        clients.social.list_account_slots(fields["brand"]),
+    )
+
+
+LIVE: Final = (LivePage("/b/{brand}/calendar", read_calendar),)
 
 
 @router.get("/b/{brand}/calendar")
@@ -227,11 +246,15 @@ async def change_entry(press: Press, verb: Verb) -> Response:
             return await press.refused(press.viewer.t("calendar.bad_time"))
 
     async def act() -> Response:
-        moved = await (_change_article if press.kind == "articles" else _change_post)(press, verb, at)
+        moved, undo = await (_change_article if press.kind == "articles" else _change_post)(press, verb, at)
         today = datetime.now(UTC).date()
         back = CalendarQuery.of(press.back, today).query()
         day = "" if moved is None else f"&on={moved.astimezone(_zone_of(press)).date().isoformat()}"
-        return redirect(press.request, f"/b/{press.brand}/calendar{back}&done={verb}{day}")
+        path = f"/b/{press.brand}/calendar{back}"
+        done = f"{path}&done={verb}{day}"
+        if undo is None:
+            return redirect(press.request, done)
+        return await can_undo(press.request, press.viewer, done, undo.kind, *undo.things, back=path)
 
     return await once_or_refused(press.request, press.viewer, press.form, act, press.refused)
 
@@ -241,40 +264,68 @@ def _zone_of(press: _EntryPress) -> ZoneInfo:
     return ZoneInfo(zone if views.is_zone(zone) else "UTC")
 
 
-async def _change_article(press: _EntryPress, verb: Verb, at: datetime | None) -> datetime | None:
-    """Approves the version for another time, or has it wait again; returns its time."""
+async def _change_article(
+    press: _EntryPress, verb: Verb, at: datetime | None
+) -> tuple[datetime | None, Undo | None]:
+    """Approves the version for another time, or has it wait again; returns its time, and what takes that back."""
     orchestrator, once = press.viewer.orchestrator, press.form.once
     draft = await orchestrator.get_draft(press.entry_id)
     if draft["brand_slug"] != press.brand or verb not in {"move", "unschedule"}:
         raise HTTPException(HTTPStatus.NOT_FOUND)
+    had = draft["scheduled"]
+    undo = Undo("drafts.plan", [[press.entry_id, had["version"], had["publish_at"]]]) if had else None
     if verb == "unschedule":
         await orchestrator.unschedule_draft(press.entry_id, idempotency_key=once)
-        return None
+        return None, undo
     told = press.form.text("version")
     version = int(told) if told.isdecimal() and len(told) < 10 else draft["version"]  # noqa: PLR2004
     await orchestrator.approve_draft(press.entry_id, version=version, publish_at=at, idempotency_key=once)
-    return at
+    return at, undo or Undo("drafts.unschedule", [[press.entry_id]])
 
 
-async def _change_post(press: _EntryPress, verb: Verb, at: datetime | None) -> datetime | None:
-    """Moves a post at social; one for the built-in feed is approved for the time. Returns its time."""
+async def _change_post(
+    press: _EntryPress, verb: Verb, at: datetime | None
+) -> tuple[datetime | None, Undo | None]:
+    """Moves a post at social; one for the built-in feed is approved for the time. Returns its time, and what takes that back."""
     social, once = press.viewer.social, press.form.once
     post = await social.get_post(press.entry_id)
     if post["brand_slug"] != press.brand:
         raise HTTPException(HTTPStatus.NOT_FOUND)
+    undo = Undo("posts.plan", [[press.entry_id, post["publish_at"]]]) if post["publish_at"] else None
     if verb == "unschedule":
         await social.unschedule_post(press.entry_id, idempotency_key=once)
-        return None
+        return None, undo
     if post["channel"] == "feed" and at is not None:
         await social.approve_post(
             press.entry_id, version=post["version"], publish_at=at, idempotency_key=once
         )
-        return at
+        return at, undo
     if verb == "first":
+        undo = await _undo_first(press, post) or undo
         moved = await social.move_post_first(press.entry_id, idempotency_key=once)
     else:
         moved = await social.move_post(press.entry_id, at=at)
-    return datetime.fromisoformat(moved["at"])
+    return datetime.fromisoformat(moved["at"]), undo
+
+
+async def _undo_first(press: _EntryPress, post: Any) -> Undo | None:
+    """The order of the post's queue as it is; None if the post is in none."""
+    if not post["account"]:
+        return None
+    queue = await press.viewer.social.get_account_queue(press.brand, post["account"])
+    ids = [each["post_id"] for each in queue["items"]]
+    return Undo("calendar.queue", [[post["account"], press.brand, ids]]) if press.entry_id in ids else None
+
+
+async def _undo_order(viewer: PageViewer, thing: Sequence[Any]) -> None:
+    """Puts a queue into its former order, without what has gone out meanwhile."""
+    account, brand, ids = thing
+    queue = await viewer.social.get_account_queue(brand, account)
+    there = {each["post_id"] for each in queue["items"]}
+    await viewer.social.set_account_queue(brand, account, post_ids=[each for each in ids if each in there])
+
+
+UNDO: Final[dict[str, UndoAct]] = {"calendar.queue": _undo_order}
 
 
 @router.get("/b/{brand}/calendar/{kind}.ics")

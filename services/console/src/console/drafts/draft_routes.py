@@ -13,6 +13,7 @@ from chassis.http.callers import Scope
 from client import ClientError, RefusedError
 from console.drafts import guest_links, notes
 from console.drafts.context import sentence_evidence
+from console.drafts.decided import decided
 from console.drafts.draft_page import PAGE_HEADERS
 from console.drafts.editing import (
     FIELDS,
@@ -240,7 +241,7 @@ def _deciding(routes: APIRouter) -> None:
     ) -> Response:
         """Approves, approves for a time, calls that off, returns or rejects exactly the version that the person saw."""
         viewer.check_may(Scope.REVIEW)
-        await _find(viewer, brand, content_id)
+        draft = await _find(viewer, brand, content_id)
         version, words = _version_of(form), form.text("words")
         orchestrator = viewer.orchestrator
 
@@ -265,9 +266,7 @@ def _deciding(routes: APIRouter) -> None:
                     await orchestrator.reject_draft(content_id, version=version, reason=words)
                 case _:
                     raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("drafts.unknown"))
-            following = form.text("next")
-            place = f"/{following}" if is_id(following) else ""
-            return redirect(request, f"/b/{brand}/drafts{place}?done={verb}&of={content_id}")
+            return await decided(request, viewer, draft, verb, form.text("next"))
 
         return await once(request, viewer, form, _told(request, brand, content_id, viewer, act, form))
 

@@ -1,6 +1,7 @@
 """Routes of the page about API keys: list, make, give another secret, revoke."""
 
 import re
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
@@ -100,9 +101,7 @@ async def make_key(request: Request, viewer: Viewer, form: FormData) -> Response
         )
         return redirect(request, "/keys?done=shown")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _list(request, viewer, fields=fields, refusal=refusal, status=status)
-
+    refused = partial(_list, request, viewer, fields=fields)
     answer = await once_or_refused(request, viewer, form, act, refused)
     # What is stored for a second press is the redirect: the secret is in no table.
     return await _list(request, viewer, made=made[0]) if made else answer
@@ -121,9 +120,7 @@ async def rotate_key(request: Request, key_id: str, viewer: Viewer, form: FormDa
         made.append(await viewer.orchestrator.rotate_key(key_id, grace_seconds=int(grace.total_seconds())))
         return redirect(request, "/keys?done=shown")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _list(request, viewer, refusal=refusal, status=status)
-
+    refused = partial(_list, request, viewer)
     answer = await once_or_refused(request, viewer, form, act, refused)
     return await _list(request, viewer, made=made[0]) if made else answer
 

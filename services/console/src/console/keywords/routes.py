@@ -2,6 +2,7 @@
 
 from collections.abc import Coroutine, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,8 +13,9 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
-from console.keywords import views
+from console.keywords import mass, views
 from console.list_filters import ListFilter, safe_link
+from console.mass_actions.acting import MOST_AT_ONCE
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, once_or_refused, page, redirect
 from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
@@ -29,7 +31,9 @@ _MAX_BEFORE: Final = 100
 """Newest keywords of the brand that are not suggested again."""
 _GONE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 _MAY_CANCEL: Final = frozenset({"waiting", "running", "stuck"})
+UNDO: Final = mass.UNDO
 router = APIRouter(include_in_schema=False)
+router.include_router(mass.router)
 
 
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
@@ -72,6 +76,7 @@ async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Respons
     wanted = ListFilter.of(request.query_params, views.STATES)
     parts = await viewer.gather(
         found=_search(viewer, brand, wanted),
+        counted=_count(viewer, brand, wanted),
         cycles=viewer.orchestrator.list_cycles(brand=brand, state="running", limit=5),
     )
     found = parts["found"]
@@ -88,6 +93,13 @@ async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Respons
         next=found["next"] if found else None,
         handed_in=int(handed_in) if handed_in.isdecimal() and len(handed_in) < 6 else 0,  # noqa: PLR2004
         may_submit=viewer.may(Scope.SUBMIT),
+        most_at_once=MOST_AT_ONCE,
+        priorities=mass.PRIORITIES,
+        verbs=[
+            verb
+            for verb, states in mass.ELIGIBLE.items()
+            if viewer.may(Scope.SUBMIT) and (not wanted.state or wanted.state in states)
+        ],
     )
 
 
@@ -162,9 +174,7 @@ async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: Fo
         )
         return redirect(request, f"/b/{brand}/keywords?handed_in={accepted['total']}")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _form(request, brand, viewer, refusal=refusal, status=status, **typed)
-
+    refused = partial(_form, request, brand, viewer, **typed)
     return await once_or_refused(request, viewer, form, submit, refused)
 
 
@@ -279,6 +289,15 @@ def _search(
     clients: PersonClients, brand: str, wanted: ListFilter
 ) -> "Coroutine[Any, Any, answers.FoundKeywordsView]":
     return clients.orchestrator.search_for_keywords(brand=brand, **wanted.arguments(datetime.now(UTC)))
+
+
+def _count(
+    clients: PersonClients, brand: str, wanted: ListFilter
+) -> "Coroutine[Any, Any, answers.KeywordCount]":
+    filters = wanted.arguments(datetime.now(UTC))
+    return clients.orchestrator.get_keyword_count(
+        brand=brand, q=filters["q"], state=filters["state"], since=filters["since"]
+    )
 
 
 async def _found(clients: PersonClients, brand: str, keyword_id: str) -> "answers.FoundKeywordView | None":

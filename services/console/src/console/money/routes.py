@@ -1,6 +1,7 @@
 """Routes of the pages about money: of a brand, and of all brands together."""
 
 from datetime import UTC, datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -115,9 +116,7 @@ async def _change(request: Request, viewer: PageViewer, form: Form, done: str, c
         await call(brand or views.ALL)
         return redirect(request, f"/b/{brand}/money?done={done}" if brand else f"/money?done={done}")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _show(request, viewer, form=form, refusal=refusal, status=status)
-
+    refused = partial(_show, request, viewer, form=form)
     return await once_or_refused(request, viewer, form, act, refused)
 
 

@@ -1,5 +1,6 @@
 """Routes of the pages about notification routes: list, add, change, try, remove."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from zoneinfo import available_timezones
@@ -133,9 +134,7 @@ async def add_route(request: Request, viewer: Viewer, form: FormData) -> Respons
         await _store(viewer, fields.name, fields)
         return redirect(request, "/notifications?done=saved")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _form(request, viewer, fields, is_new=True, refusal=refusal, status=status)
-
+    refused = partial(_form, request, viewer, fields, is_new=True)
     return await once_or_refused(request, viewer, form, act, refused)
 
 
@@ -152,9 +151,7 @@ async def change_route(request: Request, name: str, viewer: Viewer, form: FormDa
         await _store(viewer, name, fields)
         return redirect(request, "/notifications?done=saved")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _form(request, viewer, fields, is_new=False, refusal=refusal, status=status)
-
+    refused = partial(_form, request, viewer, fields, is_new=False)
     return await once_or_refused(request, viewer, form, act, refused)
 
 
@@ -209,9 +206,7 @@ async def try_route(request: Request, name: str, viewer: Viewer, form: FormData)
         sent = await viewer.monitor.test_notification_route(name, idempotency_key=form.once)
         return await _list(request, viewer, sent)
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _list(request, viewer, refusal=refusal, status=status)
-
+    refused = partial(_list, request, viewer)
     return await once_or_refused(request, viewer, form, act, refused)
 
 

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
-from typing import Final
+from typing import Final, Protocol
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -21,6 +21,12 @@ _LONGEST_ID: Final = 64
 _PAUSE_SECONDS: Final = 0.1
 _PATIENCE_SECONDS: Final = 30.0
 _PURPOSE: Final = "answer"
+
+
+class ShowRefusal(Protocol):
+    """Shows the page of a form with what a service says against it."""
+
+    def __call__(self, *, refusal: str, status: int) -> Awaitable[Response]: ...
 
 
 async def once(
@@ -66,15 +72,15 @@ async def once_or_refused(
     viewer: PageViewer,
     form: Form,
     act: Callable[[], Awaitable[Response]],
-    show: Callable[[str, int], Awaitable[Response]],
+    show: ShowRefusal,
 ) -> Response:
-    """Acts as `once` does. What a service refuses is shown by `show`, which gets its sentence and its status."""
+    """Acts as `once` does. What a service refuses is shown by `show`, such as `partial(_show, request, viewer, form=form)`."""
     try:
         return await once(request, viewer, form, act)
     except RefusedError as error:
         if is_away(error):
             raise
-        return await show(sentence_of(error, viewer.t), error.status)
+        return await show(refusal=sentence_of(error, viewer.t), status=error.status)
 
 
 async def _answer_of_first(request: Request, viewer: PageViewer, form_id: str) -> Response:

@@ -1,7 +1,8 @@
 """The parts of the process that pages use."""
 
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from jinja2 import Environment
 from starlette.requests import Request
@@ -40,6 +41,10 @@ class ConsoleParts:
     navigation: list[NavigationEntry]
     live: LiveStreams
     live_pages: tuple[LivePage, ...]
+    undo: Mapping[str, Callable[[Any, Sequence[Any]], Awaitable[None]]]
+    """What takes actions back, by the kind of an `Undo`."""
+    find_notice: Callable[[Request, Any, str], Awaitable[Any]]
+    """Reads what the page says was done, by its id in the address."""
 
 
 def parts_of(request: Request) -> ConsoleParts:

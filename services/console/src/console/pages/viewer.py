@@ -22,6 +22,8 @@ from console.sessions import cookies, store
 from console.sessions.store import Session
 from console.texts import Texts
 
+NOTICE: Final = "notice"
+"""Names the notice in the address of a page."""
 CONFIRMED_FOR: Final = timedelta(minutes=10)
 """How long a password counts for grave acts."""
 
@@ -54,6 +56,8 @@ class PageViewer(PersonClients):
         self.person: Person = session.person
         self.own_key = own_key
         """Opens what is sealed for the person."""
+        self.notice: Any = None
+        """What the page says was done."""
         self.brands: tuple[BrandName, ...] = ()
         """Brands that the person may see, by slug and name; the last known ones while the orchestrator is away."""
 
@@ -152,6 +156,8 @@ async def current_viewer(request: Request) -> PageViewer:
     if brand is not None and not viewer.may_see(brand):
         raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("layout.error.brand", brand=brand))
     await viewer.read_brands()
+    if request.method == "GET" and NOTICE in request.query_params:
+        viewer.notice = await parts_of(request).find_notice(request, viewer, request.query_params[NOTICE])
     return viewer
 
 

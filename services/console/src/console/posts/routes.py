@@ -16,12 +16,16 @@ from chassis.http.callers import Scope
 from client import RefusedError
 from console.drafts.views import is_id
 from console.list_filters import ListFilter, safe_link
+from console.mass_actions.acting import MOST_AT_ONCE
+from console.notices import Notice, Undo, told
 from console.pages import Form, FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
-from console.posts import views
+from console.posts import mass, views
 
 NAVIGATION: Final = (NavigationEntry("posts", "/b/{brand}/posts", 50),)
+_PLAN: Final = "posts.plan"
 MAX_COUNTED: Final = 10_000
 router = APIRouter(include_in_schema=False)
+UNDO: Final = mass.UNDO
 buttons = APIRouter(prefix="/b/{brand}/posts/{post_id}")
 
 
@@ -30,7 +34,12 @@ async def list_posts(request: Request, brand: str, viewer: Viewer) -> Response:
     """Posts that match the filters in the address, the newest first."""
     wanted = ListFilter.of(request.query_params, views.STATES)
     now = datetime.now(UTC)
-    parts = await viewer.gather(found=viewer.social.list_brand_posts(brand, **wanted.arguments(now)))
+    filters = wanted.arguments(now)
+    counting = {name: value for name, value in filters.items() if name not in {"after", "limit"}}
+    parts = await viewer.gather(
+        found=viewer.social.list_brand_posts(brand, **filters),
+        counted=viewer.social.get_post_count(brand, **counting),
+    )
     found = parts["found"]
     return page(
         request,
@@ -42,7 +51,19 @@ async def list_posts(request: Request, brand: str, viewer: Viewer) -> Response:
         states=views.STATES,
         lines=[views.post_line(each, now) for each in found["items"]] if found else [],
         next=found["next"] if found else None,
+        most_at_once=MOST_AT_ONCE,
+        verbs=_verbs(viewer, wanted.state),
     )
+
+
+def _verbs(viewer: PageViewer, state: str) -> list[str]:
+    """What may be done to many posts in a state; empty: of any state."""
+    allowed = {"retry": Scope.OPERATE}
+    return [
+        verb
+        for verb, states in mass.ELIGIBLE.items()
+        if viewer.may(allowed.get(verb, Scope.REVIEW)) and (not state or state in states)
+    ]
 
 
 @router.get("/b/{brand}/posts/{post_id}")
@@ -128,12 +149,28 @@ class _PostPress:
         told = self.form.text("version")
         return int(told) if told.isdecimal() and len(told) < 10 else 0  # noqa: PLR2004
 
-    async def act(self, decide: Callable[..., Awaitable[object]], **told: Any) -> Response:
-        """Calls the service once, and shows the post; a refused one with what is wrong and all that was typed."""
+    async def act(
+        self,
+        decide: Callable[..., Awaitable[object]],
+        *,
+        done: str = "",
+        undo: str = "",
+        **fields: Any,
+    ) -> Response:
+        """Calls the service once, and shows the post; a refused one with what is wrong and all that was typed.
+
+        `done` is the text of what was done, which `undo` takes back, by the post's id and the time that it had.
+        """
+        path = f"/b/{self.brand}/posts/{self.post_id}"
 
         async def act() -> Response:
-            await decide(self.post_id, **told, idempotency_key=self.form.once or None)
-            return redirect(self.request, f"/b/{self.brand}/posts/{self.post_id}")
+            before = await self.viewer.social.get_post(self.post_id) if undo else None
+            await decide(self.post_id, **fields, idempotency_key=self.form.once or None)
+            if before is None:
+                return redirect(self.request, path)
+            things = [[self.post_id, before["publish_at"]]] if before["publish_at"] or undo != _PLAN else []
+            notice = Notice(done, {"n": 1}, undo=Undo(undo, things) if things else None)
+            return await told(self.request, self.viewer, path, notice)
 
         return await once_or_refused(self.request, self.viewer, self.form, act, self.refused)
 
@@ -184,14 +221,20 @@ async def approve_post(press: Press) -> Response:
 @buttons.post("/unschedule")
 async def unschedule_post(press: Press) -> Response:
     """Cancels the time of a post."""
-    return await press.act(press.viewer.social.unschedule_post)
+    return await press.act(press.viewer.social.unschedule_post, done="posts.many_done.unschedule", undo=_PLAN)
 
 
 @buttons.post("/reject")
 async def reject_post(press: Press) -> Response:
     """Skips the channel for the article."""
     reason = press.form.text("reason")
-    return await press.act(press.viewer.social.reject_post, version=press.version, reason=reason)
+    return await press.act(
+        press.viewer.social.reject_post,
+        done="posts.many_done.skip",
+        undo="posts.reopen",
+        version=press.version,
+        reason=reason,
+    )
 
 
 @buttons.post("/retry")
@@ -215,4 +258,5 @@ async def repeat_post(press: Press) -> Response:
     return await press.act(press.viewer.social.repeat_receipt)
 
 
+router.include_router(mass.router)
 router.include_router(buttons)

@@ -1,5 +1,6 @@
 """`/providers`: the search engines and models that the gateway pays, and their keys."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -92,9 +93,7 @@ async def connect(request: Request, viewer: Viewer, form: FormData) -> Response:
         )
         return redirect(request, "/providers?done=connected")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _show(request, viewer, form=form, refusal=refusal, status=status)
-
+    refused = partial(_show, request, viewer, form=form)
     return await once_or_refused(request, viewer, form, act, refused)
 
 
@@ -110,9 +109,7 @@ async def check(request: Request, name: str, viewer: Viewer, form: FormData) -> 
         told = sentence_by_code(found["problem"], found["detail"], viewer.t)
         return await _show(request, viewer, tried=(name, {**found, "detail": told}))
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _show(request, viewer, refusal=refusal, status=status)
-
+    refused = partial(_show, request, viewer)
     return await once_or_refused(request, viewer, form, act, refused)
 
 
@@ -126,7 +123,5 @@ async def remove(request: Request, name: str, viewer: Viewer, form: FormData) ->
         await viewer.gateway.disconnect_provider(name)
         return redirect(request, "/providers?done=removed")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _show(request, viewer, refusal=refusal, status=status)
-
+    refused = partial(_show, request, viewer)
     return await once_or_refused(request, viewer, form, act, refused)

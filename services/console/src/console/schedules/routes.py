@@ -1,7 +1,8 @@
 """Routes of the pages about schedules."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -11,6 +12,7 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
+from console.notices import UndoAct, can_undo
 from console.pages import (
     FormData,
     NavigationEntry,
@@ -22,13 +24,38 @@ from console.pages import (
     redirect,
 )
 from console.schedules import views
+from console.service_clients import PersonClients
+from console.watching.pages import LivePage, read_each
 
 NAVIGATION: Final = (NavigationEntry("schedules", "/b/{brand}/schedules", 25),)
 _PAGE: Final = 50
+_RESUME: Final = "schedules.resume"
+_MAKE: Final = "schedules.make"
 _SHOWN_FIRINGS: Final = 10
 _DONE: Final = frozenset({"made", "saved", "paused", "resumed", "run", "removed"})
 router = APIRouter(include_in_schema=False)
 buttons = APIRouter(prefix="/b/{brand}/schedules/{name}")
+
+
+async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
+    """What the list shows."""
+    after = query.get("after", "")[:63] or None
+    return await read_each(clients.orchestrator.list_schedules(fields["brand"], after=after, limit=_PAGE))
+
+
+async def read_schedule(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
+    """The schedule with its last firings."""
+    brand, name, after = fields["brand"], fields["name"], query.get("after", "")[:40] or None
+    return await read_each(
+        clients.orchestrator.get_schedule(brand, name),
+        clients.orchestrator.list_schedule_firings(brand, name, after=after, limit=_SHOWN_FIRINGS),
+    )
+
+
+LIVE: Final = (
+    LivePage("/b/{brand}/schedules", read_list),
+    LivePage("/b/{brand}/schedules/{name}", read_schedule),
+)
 
 
 @router.get("/b/{brand}/schedules")
@@ -139,20 +166,20 @@ async def create_schedule(request: Request, brand: str, viewer: Viewer, form: Fo
     typed = views.typed_form(form)
     name = typed["name"]
 
-    async def refused(refusal: str, status: int = HTTPStatus.BAD_REQUEST) -> Response:
-        return await _list(request, brand, viewer, refusal=refusal, status=status, typed=typed)
-
+    refused = partial(_list, request, brand, viewer, typed=typed)
     if not views.is_name(name):
-        return await refused(viewer.t("schedules.wrong.name"))
+        return await refused(refusal=viewer.t("schedules.wrong.name"), status=HTTPStatus.BAD_REQUEST)
     try:
         asked = views.request_of(typed)
     except views.ScheduleFormError as error:
-        return await refused(viewer.t("schedules.wrong." + error.key))
+        return await refused(refusal=viewer.t("schedules.wrong." + error.key), status=HTTPStatus.BAD_REQUEST)
 
     async def act() -> Response:
         # Setting it would replace one that has the name.
         if await _exists(viewer, brand, name):
-            return await refused(viewer.t("schedules.wrong.taken", name=name), HTTPStatus.CONFLICT)
+            return await refused(
+                refusal=viewer.t("schedules.wrong.taken", name=name), status=HTTPStatus.CONFLICT
+            )
         await viewer.orchestrator.set_schedule(brand, name, **asked)
         return redirect(request, f"/b/{brand}/schedules/{name}?done=made")
 
@@ -179,14 +206,24 @@ class _SchedulePress:
     viewer: Viewer
     form: FormData
 
-    async def act(self, change: Callable[..., Awaitable[object]], done: str, **told: Any) -> Response:
+    async def act(
+        self, change: Callable[..., Awaitable[object]], done: str, *, undo: str = "", **told: Any
+    ) -> Response:
         """Calls the orchestrator once, and shows the schedule; a refused call with its sentence."""
         self.viewer.check_may(Scope.SUBMIT)
 
         async def act() -> Response:
+            former = await self.viewer.orchestrator.get_schedule(self.brand, self.name) if undo else None
             await change(self.brand, self.name, **told)
-            place = "" if done == "removed" else f"/{self.name}"
-            return redirect(self.request, f"/b/{self.brand}/schedules{place}?done={done}")
+            back = f"/b/{self.brand}/schedules"
+            path = f"{back}?done={done}" if done == "removed" else f"{back}/{self.name}?done={done}"
+            # One that has handed in a part of its list would begin with it again.
+            if former is None or (undo == _MAKE and former["take"] and former["handed_in"]):
+                return redirect(self.request, path)
+            asked = views.request_of(views.form_of(former), former) if undo == _MAKE else {}
+            return await can_undo(
+                self.request, self.viewer, path, undo, [self.name, self.brand, asked], back=back
+            )
 
         return await once_or_refused(self.request, self.viewer, self.form, act, self.refused)
 
@@ -216,16 +253,17 @@ async def save_schedule(press: Press) -> Response:
         await viewer.orchestrator.set_schedule(press.brand, press.name, **asked)
         return redirect(press.request, f"/b/{press.brand}/schedules/{press.name}?done=saved")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await press.refused(refusal, status, typed)
-
+    refused = partial(press.refused, typed=typed)
     return await once_or_refused(press.request, viewer, press.form, act, refused)
 
 
 @buttons.post("/pause")
 async def pause_schedule(press: Press) -> Response:
     return await press.act(
-        press.viewer.orchestrator.pause_schedule, "paused", idempotency_key=press.form.once or None
+        press.viewer.orchestrator.pause_schedule,
+        "paused",
+        undo=_RESUME,
+        idempotency_key=press.form.once or None,
     )
 
 
@@ -247,7 +285,20 @@ async def run_schedule(press: Press) -> Response:
 @buttons.post("/remove")
 async def remove_schedule(press: Press) -> Response:
     """Removes the schedule; what it began goes on."""
-    return await press.act(press.viewer.orchestrator.delete_schedule, "removed")
+    return await press.act(press.viewer.orchestrator.delete_schedule, "removed", undo=_MAKE)
 
 
+async def _undo_pause(viewer: PageViewer, thing: Sequence[Any]) -> None:
+    name, brand, _ = thing
+    await viewer.orchestrator.resume_schedule(brand, name)
+
+
+async def _undo_removal(viewer: PageViewer, thing: Sequence[Any]) -> None:
+    """Makes the schedule again, unless somebody else has made one of its name."""
+    name, brand, asked = thing
+    if not await _exists(viewer, brand, name):
+        await viewer.orchestrator.set_schedule(brand, name, **asked)
+
+
+UNDO: Final[dict[str, UndoAct]] = {_RESUME: _undo_pause, _MAKE: _undo_removal}
 router.include_router(buttons)

@@ -1,5 +1,6 @@
 """Routes of the page about a brand's own site."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -103,9 +104,7 @@ async def save_site(request: Request, brand: str, viewer: Viewer, form: FormData
             await viewer.publisher.update_site_settings(brand, extra=changes)
         return redirect(request, f"/b/{brand}/site?done={'saved' if changes else 'nothing'}")
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _show(request, brand, viewer, form=form, refusal=refusal, status=status)
-
+    refused = partial(_show, request, brand, viewer, form=form)
     return await once_or_refused(request, viewer, form, act, refused)
 
 

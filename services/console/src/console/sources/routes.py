@@ -1,6 +1,7 @@
 """Routes of the pages about where research looks, and about documents."""
 
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -105,13 +106,12 @@ async def save_sources(request: Request, brand: str, viewer: Viewer, form: FormD
     """Replaces where research may look, unless somebody changed it since the form was shown."""
     viewer.check_may(Scope.OPERATE)
 
-    async def refused(refusal: str, status: int) -> Response:
-        return await _show(request, brand, viewer, form=form, refusal=refusal, status=status)
+    refused = partial(_show, request, brand, viewer, form=form)
 
     async def act() -> Response:
         known = await viewer.research.get_sources(brand)
         if views.fingerprint(known) != form.text("was"):
-            return await refused(viewer.t("sources.changed"), HTTPStatus.CONFLICT)
+            return await refused(refusal=viewer.t("sources.changed"), status=HTTPStatus.CONFLICT)
         await viewer.research.set_sources(brand, extra=views.settings_of(form))
         return redirect(request, f"/b/{brand}/sources?done=saved")
 

@@ -10,7 +10,10 @@ from typing import TypeAlias
 from uuid import UUID
 
 from chassis import Connection
+from chassis.http.problem_codes import RefusalError
+from envelope.brand.payloads import Priority
 from messaging import Database, Transaction
+from orchestrator import problem_codes as codes
 from orchestrator.brands import BrandRow, UnknownBrandError, find_brand
 from orchestrator.cycles import domain, keyword_rows, store
 from orchestrator.cycles.dispatch import BrandLimits, dispatch_waiting
@@ -65,6 +68,38 @@ async def cancel_cycle(
             await _dispatch_waiting(tx, cycle.brand_slug, limits)
             await announce_ended_cycles(tx, [cycle.brand_slug])
         return await store.find_cycle(tx.connection, cycle_id)
+
+
+async def set_priority(
+    database: Database, cycle_id: UUID, position: int, priority: Priority, brands: Brands
+) -> KeywordRow:
+    """Sets the priority of a keyword that waits for its turn.
+
+    Raises:
+        RefusalError: there is no such keyword, or its turn has come.
+    """
+    async with database.transaction() as tx:
+        cycle = await _locked(tx, cycle_id, brands)
+        found = await keyword_rows.find_keyword(tx.connection, cycle_id, position) if cycle else None
+        if found is None:
+            raise RefusalError(
+                codes.UNKNOWN_KEYWORD,
+                f"there is no keyword {position} in a cycle {cycle_id}; GET /v1/keywords lists those that are kept",
+            )
+        if found.priority is priority:
+            return found
+        waits = await tx.connection.fetchval(
+            "update keywords set rank = $3 where cycle_id = $1 and position = $2 and awaits_turn returning true",
+            cycle_id,
+            position,
+            store.RANKS.index(priority),
+        )
+        if not waits:
+            raise RefusalError(
+                codes.KEYWORD_HAS_ITS_TURN,
+                f"'{found.keyword}' is {found.facts.state.replace('_', ' ')}, and its turn has come, so its priority counts no more",
+            )
+        return replace(found, priority=priority)
 
 
 async def pause_brand(database: Database, slug: str) -> BrandRow:

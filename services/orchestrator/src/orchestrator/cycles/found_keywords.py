@@ -58,6 +58,27 @@ class FoundKeywordView(KeywordView):
     """When it last changed."""
     times: KeywordTimesView
 
+    @classmethod
+    def of_row(cls, row: KeywordRow) -> Self:
+        return cls(
+            **dict(KeywordView.of(row)),
+            brand_slug=row.facts.brand_slug,
+            cycle_id=row.cycle_id,
+            position=row.position,
+            correlation_id=row.correlation_id,
+            submitted_by=row.submitted_by,
+            priority=row.priority,
+            accepted_at=row.accepted_at or row.facts.moved_at,
+            moved_at=row.facts.moved_at,
+            times=KeywordTimesView.of(row.times),
+        )
+
+
+class KeywordCount(View):
+    count: int
+    is_exact: bool
+    """False if there are more than are counted."""
+
 
 class FoundKeywordsView(View):
     """Keywords of the latest cycle first."""
@@ -71,20 +92,6 @@ class FoundKeywordsView(View):
         """`rows` are the page's, and one more if there is a next page."""
         page = rows[:limit]
         return cls(
-            items=tuple(
-                FoundKeywordView(
-                    **dict(KeywordView.of(row)),
-                    brand_slug=row.facts.brand_slug,
-                    cycle_id=row.cycle_id,
-                    position=row.position,
-                    correlation_id=row.correlation_id,
-                    submitted_by=row.submitted_by,
-                    priority=row.priority,
-                    accepted_at=row.accepted_at or row.facts.moved_at,
-                    moved_at=row.facts.moved_at,
-                    times=KeywordTimesView.of(row.times),
-                )
-                for row in page
-            ),
+            items=tuple(map(FoundKeywordView.of_row, page)),
             next=f"{page[-1].cycle_id}.{page[-1].position}" if len(rows) > limit else None,
         )

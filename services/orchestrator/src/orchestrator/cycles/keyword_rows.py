@@ -106,6 +106,11 @@ async def keywords_of(
     )
 
 
+async def find_keyword(connection: Connection, cycle_id: UUID, position: int) -> KeywordRow | None:
+    rows = await load_rows(connection, "k.cycle_id = $1 and k.position = $2", cycle_id, position)
+    return rows[0] if rows else None
+
+
 async def load_keywords(
     connection: Connection, names: Sequence[tuple[str, str]], content_ids: Sequence[UUID]
 ) -> list[KeywordRow]:

@@ -3,12 +3,15 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from chassis import Connection
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
+
+MOST_COUNTED: Final = 10_000
+"""Keywords of a filter that are counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,44 @@ async def search_keywords(
         after: cycle and position of the former page's last keyword.
         limit: keywords at most.
     """
+    condition, values = _condition(wanted, after)
+    # The page is selected first, so that further columns are read for its keywords alone.
+    page = await connection.fetch(
+        f"""
+        select k.cycle_id, k.position from keywords as k join cycles as c using (cycle_id)
+        where {condition} order by k.cycle_id desc, k.position desc limit ${len(values) + 1}
+        """,  # noqa: S608  (conditions of this module)
+        *values,
+        limit,
+    )
+    return await load_rows(
+        connection,
+        """
+        (k.cycle_id, k.position) in (select * from unnest($1::uuid[], $2::int[]))
+        order by k.cycle_id desc, k.position desc
+        """,
+        [row["cycle_id"] for row in page],
+        [row["position"] for row in page],
+    )
+
+
+async def count_keywords(connection: Connection, wanted: KeywordFilter) -> int:
+    """Counts the keywords that a filter lets through, up to MOST_COUNTED."""
+    condition, values = _condition(wanted, None)
+    counted: int = await connection.fetchval(
+        f"""
+        select count(*) from (
+            select 1 from keywords as k join cycles as c using (cycle_id) where {condition} limit ${len(values) + 1}
+        ) as found
+        """,  # noqa: S608  (conditions of this module)
+        *values,
+        MOST_COUNTED,
+    )
+    return counted
+
+
+def _condition(wanted: KeywordFilter, after: tuple[UUID, int] | None) -> tuple[str, list[Any]]:
+    """Returns a filter as SQL, with the values of its parameters."""
     conditions, values = ["true"], list[Any]()
 
     def add(condition: str, *more: Any) -> None:
@@ -55,21 +96,4 @@ async def search_keywords(
         add("c.created_at >= {}", wanted.since)
     if after is not None:
         add("(k.cycle_id, k.position) < ({}::uuid, {}::int)", *after)
-    # The page is selected first, so that further columns are read for its keywords alone.
-    page = await connection.fetch(
-        f"""
-        select k.cycle_id, k.position from keywords as k join cycles as c using (cycle_id)
-        where {" and ".join(conditions)} order by k.cycle_id desc, k.position desc limit ${len(values) + 1}
-        """,  # noqa: S608  (conditions of this module)
-        *values,
-        limit,
-    )
-    return await load_rows(
-        connection,
-        """
-        (k.cycle_id, k.position) in (select * from unnest($1::uuid[], $2::int[]))
-        order by k.cycle_id desc, k.position desc
-        """,
-        [row["cycle_id"] for row in page],
-        [row["position"] for row in page],
-    )
+    return " and ".join(conditions), values

@@ -54,6 +54,10 @@ Keyword = Annotated[
 ]
 
 
+class PriorityRequest(RequestBody):
+    priority: Annotated[Priority, Field(examples=["high"])]
+
+
 class ResearchRequest(RequestBody):
     """Keywords to turn into articles. Duplicates that differ only in case and spacing are folded into the first spelling."""
 

@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Header, Path, Query, Response
 
 from chassis.http.api import (
     READ,
@@ -22,7 +22,7 @@ from chassis.http.api import (
     refusal,
     router,
 )
-from chassis.http.callers import SERVICE
+from chassis.http.callers import SERVICE, Caller
 from chassis.http.conventions.pages import DEFAULT_PAGE, FormerlyLargerLimit, PageLimit
 from chassis.http.idempotency import DESCRIPTION
 from chassis.http.problem_codes import RefusalError
@@ -39,9 +39,9 @@ from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import CycleState, KeywordState
-from orchestrator.cycles.found_keywords import FoundKeywordsView
+from orchestrator.cycles.found_keywords import FoundKeywordsView, FoundKeywordView, KeywordCount
 from orchestrator.cycles.keyword_rows import PAGE, keywords_of
-from orchestrator.cycles.keyword_search import KeywordFilter, search_keywords
+from orchestrator.cycles.keyword_search import MOST_COUNTED, KeywordFilter, count_keywords, search_keywords
 from orchestrator.cycles.list_routes import LISTS, KeywordListRoute
 from orchestrator.cycles.models import (
     CycleAccepted,
@@ -49,6 +49,7 @@ from orchestrator.cycles.models import (
     CyclesView,
     CycleView,
     KeywordsView,
+    PriorityRequest,
     ResearchRequest,
 )
 from orchestrator.cycles.store import Cycle, NewCycle, cycles_page, find_cycle
@@ -62,6 +63,23 @@ LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 12_500_000}
 _AFTER_KEYWORD: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}$"
 
 IdempotencyKey = Annotated[str | None, Header(description=DESCRIPTION, examples=["campaign-2026-07"])]
+OfBrand = Annotated[
+    str | None, Query(description="Those of this brand.", max_length=200, pattern=WITHOUT_NUL)
+]
+SpelledSo = Annotated[
+    str | None,
+    Query(
+        description="Spelled so, in upper or lower case.", min_length=1, max_length=200, pattern=WITHOUT_NUL
+    ),
+]
+WithText = Annotated[
+    str | None,
+    Query(description="With this in their spelling.", min_length=1, max_length=200, pattern=WITHOUT_NUL),
+]
+InState = Annotated[KeywordState | None, Query(description="Those in this state.")]
+SubmittedSince = Annotated[
+    Moment | None, Query(description="Those of cycles that were submitted from this time on.")
+]
 OfList = Annotated[
     Priority | None,
     Query(
@@ -182,42 +200,38 @@ def _watching(database: Database) -> APIRouter:
     @routes.get("/keywords", summary="Search keywords")
     async def search_for_keywords(
         caller: MayRead,
-        brand: Annotated[
-            str | None, Query(description="Those of this brand.", max_length=200, pattern=WITHOUT_NUL)
-        ] = None,
-        keyword: Annotated[
-            str | None,
-            Query(
-                description="Spelled so, in upper or lower case.",
-                min_length=1,
-                max_length=200,
-                pattern=WITHOUT_NUL,
-            ),
-        ] = None,
-        q: Annotated[
-            str | None,
-            Query(
-                description="With this in their spelling.", min_length=1, max_length=200, pattern=WITHOUT_NUL
-            ),
-        ] = None,
-        state: Annotated[KeywordState | None, Query(description="Those in this state.")] = None,
-        since: Annotated[
-            Moment | None, Query(description="Those of cycles that were submitted from this time on.")
-        ] = None,
+        brand: OfBrand = None,
+        keyword: SpelledSo = None,
+        q: WithText = None,
+        state: InState = None,
+        since: SubmittedSince = None,
         after: Annotated[
             str | None, Query(description="`next` of the page before.", pattern=_AFTER_KEYWORD)
         ] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> FoundKeywordsView:
         """Keywords of all stored cycles, latest cycle first."""
-        wanted = KeywordFilter(
-            caller.brands if brand is None else {seen_slug(brand, caller)}, keyword, q, state, since
-        )
+        wanted = KeywordFilter(_brands(brand, caller), keyword, q, state, since)
         cycle_id, _, position = (after or "").partition(".")
         last = (UUID(cycle_id), int(position)) if after else None
         async with database.connection() as connection:
             rows = await search_keywords(connection, wanted, after=last, limit=limit + 1)
         return FoundKeywordsView.of(rows, limit)
+
+    @routes.get("/keyword-counts", summary="Number of keywords")
+    async def get_keyword_count(
+        caller: MayRead,
+        brand: OfBrand = None,
+        keyword: SpelledSo = None,
+        q: WithText = None,
+        state: InState = None,
+        since: SubmittedSince = None,
+    ) -> KeywordCount:
+        """The number of keywords that the same filters list; at most 10,000 are counted."""
+        wanted = KeywordFilter(_brands(brand, caller), keyword, q, state, since)
+        async with database.connection() as connection:
+            counted = await count_keywords(connection, wanted)
+        return KeywordCount(count=counted, is_exact=counted < MOST_COUNTED)
 
     @routes.get("/cycles/{cycle_id}/keywords", summary="List the keywords of a cycle", responses=UNKNOWN)
     async def list_cycle_keywords(
@@ -257,6 +271,25 @@ def _controlling(database: Database, limits: BrandLimits) -> APIRouter:
         """
         return _summary(await control.cancel_cycle(database, cycle_id, caller.brands, limits), cycle_id)
 
+    @routes.put(
+        "/cycles/{cycle_id}/keywords/{position}/priority",
+        tags=["cycles"],
+        summary="Set the priority of a keyword",
+        responses={
+            **UNKNOWN,
+            **refusal(HTTPStatus.CONFLICT, "Its turn has come, so that the priority counts no more."),
+        },
+    )
+    async def set_keyword_priority(
+        caller: MaySubmit,
+        cycle_id: UUID,
+        position: Annotated[int, Path(description="Its place in its cycle.", ge=0, le=2**31 - 1)],
+        request: PriorityRequest,
+    ) -> FoundKeywordView:
+        """For a keyword that waits for its turn: those of a higher priority of its brand go first."""
+        found = await control.set_priority(database, cycle_id, position, request.priority, caller.brands)
+        return FoundKeywordView.of_row(found)
+
     @routes.post("/brands/{slug}/pause", tags=["brands"], summary="Pause a brand", responses=UNKNOWN)
     async def pause_brand(caller: MayOperate, slug: Slug) -> BrandView:
         """Sends no more of the brand's keywords until it is resumed; new ones are accepted, and wait.
@@ -271,6 +304,10 @@ def _controlling(database: Database, limits: BrandLimits) -> APIRouter:
         return BrandView.of(await control.resume_brand(database, seen_slug(slug, caller), limits))
 
     return routes
+
+
+def _brands(brand: str | None, caller: Caller) -> Collection[str] | None:
+    return caller.brands if brand is None else {seen_slug(brand, caller)}
 
 
 def _known(cycle: Cycle | None, cycle_id: UUID) -> Cycle:

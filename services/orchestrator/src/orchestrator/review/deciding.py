@@ -312,7 +312,7 @@ async def _apply(  # noqa: C901  (a table of effects)
             await store.set_taken_down(connection, content_id, why)
             await publish(tx, draft)
             await withdraw(tx, content_id)
-        case Effect.SEND_AGAIN:
+        case Effect.SEND_AGAIN | Effect.REOPEN:
             raise AssertionError("an article is not sent")
         case _:
             assert_never(effect)

@@ -107,6 +107,8 @@ class PostReview:
                 pass  # a post has one time, which the other effect has changed
             case Effect.STORE_VERSION if text is not None:
                 await store.set_text(connection, pending, text)
+            case Effect.REOPEN:
+                await store.reopen(connection, pending)
             case Effect.CLOSE:
                 await _close(tx, pending, f"{decision.by}: {decision.comment}")
             case Effect.SEND_AGAIN if pending.sent is not None and pending.sent.account is None:

@@ -58,13 +58,12 @@ def count_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRouter
 def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRouter:
     routes = router("/posts", tags=["posts"])
     review = PostReview(database, urls, due)
+    _reading(routes, database, review, urls)
+    _deciding(routes, review, urls)
+    return routes
 
-    async def decided(
-        caller: Caller, post_id: UUID, kind: DecisionKind, *, text: str | None = None, **more: Any
-    ) -> PostView:
-        decision = Decision(kind, caller.name, **more)
-        return PostView.of(await review.decide(post_id, decision, caller, text=text), urls)
 
+def _reading(routes: APIRouter, database: Database, review: PostReview, urls: FeedUrls) -> None:
     @routes.get("", summary="List posts")
     async def list_posts(
         caller: MayRead,
@@ -100,6 +99,14 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
             found = await store.decisions_of(connection, post_id, MAX_DECISIONS)
         return PostDecisionList(items=tuple(map(PostDecisionView.from_row, found)))
 
+
+def _deciding(routes: APIRouter, review: PostReview, urls: FeedUrls) -> None:
+    async def decided(
+        caller: Caller, post_id: UUID, kind: DecisionKind, *, text: str | None = None, **more: Any
+    ) -> PostView:
+        decision = Decision(kind, caller.name, **more)
+        return PostView.of(await review.decide(post_id, decision, caller, text=text), urls)
+
     @routes.post("/{post_id}/approve", summary="Approve a post", responses=_DECIDED)
     async def approve_post(caller: MayReview, post_id: UUID, request: ApprovePostRequest) -> PostView:
         """Approves exactly this version for the given time, the next free slot, or now; `publish_at` of the answer says when."""
@@ -132,14 +139,17 @@ def review_routes(database: Database, urls: FeedUrls, due: DuePosts) -> APIRoute
 
     @routes.post("/{post_id}/reject", summary="Reject a post", responses=_DECIDED)
     async def reject_post(caller: MayReview, post_id: UUID, request: RejectPostRequest) -> PostView:
-        """The article gets no post on this channel, for good."""
+        """The article gets no post on this channel, unless the post is reopened."""
         return await decided(
             caller, post_id, DecisionKind.REJECT, version=request.version, comment=request.reason
         )
+
+    @routes.post("/{post_id}/reopen", summary="Reopen a rejected post", responses=_DECIDED)
+    async def reopen_post(caller: MayReview, post_id: UUID) -> PostView:
+        """The rejected post waits for review again. The same request again changes nothing."""
+        return await decided(caller, post_id, DecisionKind.REOPEN)
 
     @routes.post("/{post_id}/retry", summary="Retry a failed post", responses=_DECIDED)
     async def retry_post(caller: MayOperate, post_id: UUID) -> PostView:
         """Sends one failed post on another platform again. The same request again changes nothing."""
         return await decided(caller, post_id, DecisionKind.RETRY)
-
-    return routes

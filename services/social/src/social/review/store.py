@@ -256,6 +256,16 @@ async def set_ended(connection: Connection, pending: PendingPost, state: PostSta
     )
 
 
+async def reopen(connection: Connection, pending: PendingPost) -> None:
+    """Lets a rejected post wait for review again."""
+    if pending.sent is not None:
+        await sending.wait(connection, pending.post.post_id)
+        return
+    await connection.execute(
+        "update pending_posts set state = 'waiting' where post_id = $1", pending.post.post_id
+    )
+
+
 def _last(row: asyncpg.Record) -> RecordedDecision | None:
     return None if row["last"] is None else RecordedDecision(*row["last"])
 

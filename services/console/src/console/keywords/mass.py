@@ -1,0 +1,123 @@
+"""Submits many keywords once more, or sets their priority."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
+from functools import partial
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from console.acting_on_each import ActedOn
+from console.keywords import views
+from console.list_filters import ListFilter
+from console.mass_actions.acting import FrozenMatches, MassItem, MassPress, whole_list
+from console.notices import Notice, Undo, UndoAct, told
+from console.pages import FormData, PageViewer, Viewer, once
+
+ELIGIBLE: Final = {
+    "again": views.ENDED - {"completed"},
+    "priority": frozenset({"queued"}),
+}
+"""States in which each button does something."""
+PRIORITIES: Final = ("high", "normal", "low")
+_BATCH: Final = 200
+router = APIRouter(include_in_schema=False)
+
+
+@router.post("/b/{brand}/keywords/many")
+async def change_many(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
+    """Does one thing to the checked keywords, or to all that the filter matches when the button is pressed."""
+    viewer.check_may(Scope.SUBMIT)
+    verb = form.text("do")
+    wanted = ListFilter.of({name: form.text(name) for name in ("q", "state", "age")}, views.STATES)
+    back = f"/b/{brand}/keywords{wanted.query()}".removesuffix("?")
+
+    async def matching() -> AsyncIterator[MassItem]:
+        filters = wanted.arguments(datetime.now(UTC)) | {"brand": brand, "limit": _BATCH}
+        async for each in whole_list(viewer.orchestrator.search_for_keywords, **filters):
+            if each["state"] in ELIGIBLE[verb]:
+                yield _item(brand, each)
+
+    find = partial(_find, viewer, brand, verb)
+    press = MassPress(request, viewer, form, "keywords.many_done.", back, matching, find)
+
+    async def act() -> Response:
+        frozen = await press.frozen() if verb in ELIGIBLE else None
+        if frozen is None or not frozen.items:
+            return await told(request, viewer, back, Notice("mass_actions.none"))
+        return await (_submit_again(press, brand, frozen) if verb == "again" else _set(press, frozen))
+
+    return await once(request, viewer, form, act)
+
+
+async def _find(viewer: PageViewer, brand: str, verb: str, value: str) -> MassItem | None:
+    place = views.KeywordId.of(value)
+    if place is None:
+        return None
+    found = await viewer.orchestrator.search_for_keywords(brand=brand, after=place.behind, limit=1)
+    for each in found["items"]:
+        if views.KeywordId(each["cycle_id"], each["position"]) == place:
+            return _item(brand, each) if each["state"] in ELIGIBLE[verb] else None
+    return None
+
+
+def _item(brand: str, found: Any) -> MassItem:
+    place = f"{found['cycle_id']}.{found['position']}"
+    return MassItem(
+        place, found["keyword"], f"/b/{brand}/keywords/{place}", more={"priority": found["priority"]}
+    )
+
+
+async def _submit_again(press: MassPress, brand: str, frozen: FrozenMatches) -> Response:
+    """Submits the keywords as one list, so that they are one cycle, each with the priority that it had."""
+    by_keyword = {each.title: each.more["priority"] for each in frozen.items}
+    asked = {"keywords": list(by_keyword), "priorities": list(by_keyword.values())}
+    accepted = await press.viewer.orchestrator.submit_keywords(
+        brand, json.dumps(asked).encode(), idempotency_key=press.form.once or None
+    )
+    may_cancel = press.viewer.may(Scope.OPERATE)
+    undo = Undo("keywords.cancel", [[accepted["cycle_id"]]]) if may_cancel else None
+    outcome = ActedOn[MassItem](done=list(frozen.items))
+    return await press.tell(frozen, outcome, undo, is_final=False)
+
+
+async def _set(press: MassPress, frozen: FrozenMatches) -> Response:
+    wanted = press.form.text("priority")
+
+    async def set_priority(item: MassItem) -> None:
+        await _set_priority(press.viewer, item.id, wanted)
+
+    return await press.act(
+        frozen,
+        set_priority,
+        undo="keywords.priority",
+        undone_by=lambda item: [item.id, item.more["priority"]],
+    )
+
+
+async def _set_priority(viewer: PageViewer, place: str, priority: str) -> None:
+    cycle_id, _, position = place.partition(".")
+    await viewer.orchestrator.set_keyword_priority(
+        cycle_id,
+        int(position),
+        priority=priority,  # type: ignore[arg-type]  # the service checks it
+    )
+
+
+async def _undo_priority(viewer: PageViewer, thing: Sequence[Any]) -> None:
+    await _set_priority(viewer, thing[0], thing[1])
+
+
+async def _undo_submission(viewer: PageViewer, thing: Sequence[Any]) -> None:
+    """Cancels what has not begun; what has goes on."""
+    await viewer.orchestrator.cancel_cycle(thing[0])
+
+
+UNDO: Final[dict[str, UndoAct]] = {
+    "keywords.priority": _undo_priority,
+    "keywords.cancel": _undo_submission,
+}
