@@ -17,6 +17,7 @@ from console.list_filters import ListFilter, safe_link
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
 from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
+from console.saved_views import saved_views
 
 NAVIGATION: Final = (NavigationEntry("articles", "/b/{brand}/articles", 40),)
 router = APIRouter(include_in_schema=False)
@@ -48,6 +49,7 @@ async def list_articles(request: Request, brand: str, viewer: Viewer) -> Respons
         "articles/list.html.j2",
         **parts,
         brand=brand,
+        saved=await saved_views(viewer, brand, "articles", wanted.query()),
         wanted=wanted,
         states=views.STATES,
         tones=views.TONES,

@@ -31,6 +31,7 @@ from console.pages import (
     redirect,
 )
 from console.pages.parts import parts_of
+from console.saved_views import store as saved_views
 from console.service_clients import PersonClients
 from console.sign_in.confirming import confirm_password
 from console.watching.pages import LivePage, read_each
@@ -231,6 +232,8 @@ async def erase(request: Request, brand: str, viewer: Viewer, form: FormData) ->
             return await _erasure(request, brand, viewer, typed=typed, refusal=refusal, status=status)
         await viewer.orchestrator.erase_brand(brand, confirm=brand)
         await notes.erase_brand(request, brand)
+        async with viewer.connections.connection() as connection:
+            await saved_views.erase_brand(connection, brand)
         parts_of(request).brand_names.forget(viewer.person.key_id)
         return redirect(request, f"/b/{brand}/settings/erase")
 

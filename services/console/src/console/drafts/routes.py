@@ -25,6 +25,7 @@ from console.drafts.views import (
 )
 from console.mass_actions.acting import MOST_AT_ONCE, MassItem, MassPress, whole_list
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page
+from console.saved_views import saved_views
 from console.watching.pages import LivePage
 
 NAVIGATION: Final = (NavigationEntry("drafts", "/b/{brand}/drafts", order=20),)
@@ -112,6 +113,7 @@ async def _list(
     values: dict[str, Any] = {
         "brand": brand,
         "query": query,
+        "saved": await saved_views(viewer, brand, "drafts", query.address()),
         "states": STATES,
         "authors": AUTHORS,
         "ages": AGES,

@@ -17,6 +17,7 @@ from console.keywords import mass, views
 from console.list_filters import ListFilter, safe_link
 from console.mass_actions.acting import MOST_AT_ONCE
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, once_or_refused, page, redirect
+from console.saved_views import saved_views
 from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
 
@@ -87,6 +88,7 @@ async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Respons
         "keywords/list.html.j2",
         **parts,
         brand=brand,
+        saved=await saved_views(viewer, brand, "keywords", wanted.query()),
         wanted=wanted,
         states=views.STATES,
         lines=[views.keyword_line(each) for each in found["items"]] if found else [],

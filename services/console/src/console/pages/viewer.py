@@ -11,6 +11,7 @@ from fastapi import Depends
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from chassis import Connections
 from chassis.http.callers import Scope
 from client import ClientError, RefusedError
 from console.pages.brands import BrandName
@@ -64,6 +65,11 @@ class PageViewer(PersonClients):
     @cached_property
     def t(self) -> Texts:
         return Texts(self._parts.texts, self.person.language, self.person.zone)
+
+    @property
+    def connections(self) -> Connections:
+        """To the console's own database."""
+        return self._parts.connections
 
     def may(self, scope: Scope) -> bool:
         return scope in self.person.scopes

@@ -20,6 +20,7 @@ from console.mass_actions.acting import MOST_AT_ONCE
 from console.notices import Notice, Undo, told
 from console.pages import Form, FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
 from console.posts import mass, views
+from console.saved_views import saved_views
 
 NAVIGATION: Final = (NavigationEntry("posts", "/b/{brand}/posts", 50),)
 _PLAN: Final = "posts.plan"
@@ -47,6 +48,7 @@ async def list_posts(request: Request, brand: str, viewer: Viewer) -> Response:
         "posts/list.html.j2",
         **parts,
         brand=brand,
+        saved=await saved_views(viewer, brand, "posts", wanted.query()),
         wanted=wanted,
         states=views.STATES,
         lines=[views.post_line(each, now) for each in found["items"]] if found else [],
