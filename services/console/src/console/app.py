@@ -28,8 +28,10 @@ from console.pages.errors import add_error_pages
 from console.pages.guard import PageGuard, is_of_api
 from console.pages.layout import templates
 from console.pages.navigation import NavigationEntry
+from console.pages.once import forget_shown
 from console.pages.parts import ConsoleParts
 from console.passkeys import store as passkeys
+from console.passkeys.confirming import PasskeyProof
 from console.people import store as people
 from console.people.api import INVITATIONS, people_routes
 from console.sealing import PasswordKeys
@@ -102,6 +104,7 @@ class ConsoleApp(App):
             sorted(navigation, key=lambda entry: entry.order),
             self._live,
             tuple(live_pages),
+            PasskeyProof(),
             undo,
             notices.find,
         )
@@ -130,6 +133,7 @@ class ConsoleApp(App):
             await people.empty_expired_invitations(connection)
             await guest_links.forget_ended(connection)
             await notices.forget_old(connection)
+            await forget_shown(connection)
             await connection.execute("delete from done_once where begun_at < now() - interval '1 day'")
             await audit_log.forget(connection, timedelta(days=settings.keep_audit_log_days))
 

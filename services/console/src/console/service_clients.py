@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from client.services.research import AsyncResearch
     from client.services.social import AsyncSocial
 
+UPLOAD_SECONDS: Final = 300.0
+"""Timeout of handing a file to a service."""
 _MOST_CONNECTIONS: Final = 100
 _AWAY: Final = frozenset({502, 503, 504})
 
@@ -54,11 +56,13 @@ class ServiceConnections:
     async def aclose(self) -> None:
         await self._transport.aclose()
 
-    def service(self, name: str, key: str) -> Any:
-        """Creates the asynchronous client of a service."""
+    def service(self, name: str, key: str, *, seconds: float | None = None) -> Any:
+        """Creates the asynchronous client of a service, with another timeout than usual if `seconds` says so."""
         # Not imported at the top: the generator of the clients loads this service before they exist.
         made = getattr(import_module(f"client.services.{name}"), f"Async{name.title()}")
-        return made(Address(self._urls[name], key), transport=self._transport, timeout=self._seconds)
+        return made(
+            Address(self._urls[name], key), transport=self._transport, timeout=seconds or self._seconds
+        )
 
     def note_answer(self, name: str) -> None:
         self._away.pop(name, None)
@@ -78,6 +82,12 @@ class PersonClients:
     def alone(self) -> "PersonClients":
         """The same clients without what else is known of the person, to be kept for longer than a request."""
         return PersonClients(self._connections, self._key)
+
+    @property
+    def research_for_uploads(self) -> "AsyncResearch":
+        """The client of research that waits until a large file is taken."""
+        found = self._connections.service("research", self._key(), seconds=UPLOAD_SECONDS)
+        return cast("AsyncResearch", found)
 
     def _client(self, name: str) -> Any:
         if name not in self._made:

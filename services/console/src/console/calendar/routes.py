@@ -1,6 +1,6 @@
 """Routes of the calendar: list, week and month, moves by form or by dragging, and files for other programs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
@@ -14,9 +14,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
-from console.calendar import views
+from console.calendar import link_routes, links, slot_routes, views
 from console.calendar.views import CalendarEntry, CalendarQuery
-from console.notices import Undo, UndoAct, can_undo
+from console.notices import Undo, can_undo
 from console.pages import (
     FormData,
     NavigationEntry,
@@ -32,10 +32,13 @@ from console.watching.pages import LivePage, read_each
 
 NAVIGATION: Final = (NavigationEntry("calendar", "/b/{brand}/calendar", 55),)
 _PAGE: Final = 200
-_MOST_PAGES: Final = 3
+_MOST_PAGES: Final = 10
 """Pages that are read of each service's calendar; beyond them the page says from when on entries are missing."""
 _DONE: Final = frozenset({"move", "first", "slot", "unschedule"})
 router = APIRouter(include_in_schema=False)
+# First, since other paths have a word in the place of `slots` and `links`.
+router.include_router(slot_routes.router)
+router.include_router(link_routes.router)
 buttons = APIRouter(prefix="/b/{brand}/calendar/{kind}/{entry_id}")
 Verb = Literal["move", "first", "slot", "unschedule"]
 
@@ -140,6 +143,7 @@ async def _show(
         done=done_word(request, _DONE),
         done_on=views.told_day(on),
         may_review=viewer.may(Scope.REVIEW),
+        links=await links.links_of(viewer, brand),
     )
 
 
@@ -317,15 +321,7 @@ async def _undo_first(press: _EntryPress, post: Any) -> Undo | None:
     return Undo("calendar.queue", [[post["account"], press.brand, ids]]) if press.entry_id in ids else None
 
 
-async def _undo_order(viewer: PageViewer, thing: Sequence[Any]) -> None:
-    """Puts a queue into its former order, without what has gone out meanwhile."""
-    account, brand, ids = thing
-    queue = await viewer.social.get_account_queue(brand, account)
-    there = {each["post_id"] for each in queue["items"]}
-    await viewer.social.set_account_queue(brand, account, post_ids=[each for each in ids if each in there])
-
-
-UNDO: Final[dict[str, UndoAct]] = {"calendar.queue": _undo_order}
+UNDO: Final = slot_routes.UNDO
 
 
 @router.get("/b/{brand}/calendar/{kind}.ics")

@@ -20,7 +20,7 @@ from console.pages import (
     Viewer,
     done_word,
     once,
-    once_or_refused,
+    once_shown,
     page,
     redirect,
 )
@@ -90,21 +90,16 @@ async def make_key(request: Request, viewer: Viewer, form: FormData) -> Response
     viewer.check_owner()
     fields = views.typed_fields(form)
     await confirm_password(request, viewer, form)
-    made: list[answers.NewKeyView] = []
 
     async def act() -> Response:
         wanted = views.wanted_key(fields, viewer.person.zone)
-        made.append(
-            await viewer.orchestrator.create_key(
-                name=wanted.pop("name"), scopes=wanted.pop("scopes"), extra=wanted
-            )
+        made = await viewer.orchestrator.create_key(
+            name=wanted.pop("name"), scopes=wanted.pop("scopes"), extra=wanted
         )
-        return redirect(request, "/keys?done=shown")
+        return await _list(request, viewer, made=made)
 
     refused = partial(_list, request, viewer, fields=fields)
-    answer = await once_or_refused(request, viewer, form, act, refused)
-    # What is stored for a second press is the redirect: the secret is in no table.
-    return await _list(request, viewer, made=made[0]) if made else answer
+    return await once_shown(request, viewer, form, act, "/keys?done=shown", refused)
 
 
 @router.post("/keys/{key_id}/rotate")
@@ -114,15 +109,13 @@ async def rotate_key(request: Request, key_id: str, viewer: Viewer, form: FormDa
     await confirm_password(request, viewer, form)
     await _check_no_persons(request, viewer, key_id)
     grace = views.GRACE.get(form.text("grace"), views.GRACE["none"])
-    made: list[answers.NewKeyView] = []
 
     async def act() -> Response:
-        made.append(await viewer.orchestrator.rotate_key(key_id, grace_seconds=int(grace.total_seconds())))
-        return redirect(request, "/keys?done=shown")
+        made = await viewer.orchestrator.rotate_key(key_id, grace_seconds=int(grace.total_seconds()))
+        return await _list(request, viewer, made=made)
 
     refused = partial(_list, request, viewer)
-    answer = await once_or_refused(request, viewer, form, act, refused)
-    return await _list(request, viewer, made=made[0]) if made else answer
+    return await once_shown(request, viewer, form, act, "/keys?done=shown", refused)
 
 
 @router.post("/keys/{key_id}/revoke")

@@ -60,7 +60,9 @@ async def told(request: Request, viewer: PageViewer, path: str, notice: Notice) 
             viewer.person.id,
             seal(json.dumps(stored, default=str).encode(), viewer.own_key, _purpose(made)),
         )
-    return redirect(request, f"{path}{'&' if '?' in path else '?'}{NOTICE}={made}")
+    place, hash_mark, part = path.partition("#")
+    joint = "&" if "?" in place else "?"
+    return redirect(request, f"{place}{joint}{NOTICE}={made}{hash_mark}{part}")
 
 
 async def can_undo(

@@ -3,7 +3,7 @@
 from console.pages.forms import Form, FormData
 from console.pages.layout import done_word, page, redirect
 from console.pages.navigation import NavigationEntry
-from console.pages.once import once, once_or_refused
+from console.pages.once import once, once_or_refused, once_shown
 from console.pages.viewer import PageViewer, Viewer
 from console.service_clients import Away
 
@@ -17,6 +17,7 @@ __all__ = [
     "done_word",
     "once",
     "once_or_refused",
+    "once_shown",
     "page",
     "redirect",
 ]

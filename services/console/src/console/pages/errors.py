@@ -15,6 +15,7 @@ from console.pages.layout import page, redirect, texts_of
 from console.pages.parts import parts_of
 from console.pages.signed_out import show_signed_out
 from console.pages.viewer import PageViewer, PasswordNeededError, SignInNeededError
+from console.sealing import PRF_INPUT
 from console.service_clients import is_away, sentence_of
 from console.sessions import cookies
 from console.sessions.next_page import sign_in_path
@@ -53,6 +54,8 @@ async def _confirm(request: Request, error: Exception) -> Response:
         "sign_in/confirm.html.j2",
         error.status_code,
         fields=error.fields,
+        offers_passkey=error.offers_passkey,
+        prf_input=PRF_INPUT,
         error=texts_of(request, viewer)(error.error) if error.error else None,
     )
 

@@ -2,14 +2,16 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from jinja2 import Environment
 from starlette.requests import Request
 
 from chassis import Connections
 from console.pages.assets import Assets
+from console.pages.forms import Form
 from console.pages.navigation import NavigationEntry
+from console.people.domain import Person
 from console.relying_party import RelyingParty
 from console.sealing import PasswordKeys
 from console.service_clients import ServiceConnections
@@ -24,6 +26,16 @@ if TYPE_CHECKING:
     from console.pages.brands import BrandNames
 
 _STATE: Final = "console"
+
+
+class PasskeyCheck(Protocol):
+    """A passkey in place of the password before a grave act."""
+
+    async def is_offered(self, request: Request, person: Person) -> bool: ...
+
+    async def check(self, request: Request, person: Person, form: Form) -> str | None:
+        """Returns the key of a text that says why the proof is not taken; None: it is right."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +53,7 @@ class ConsoleParts:
     navigation: list[NavigationEntry]
     live: LiveStreams
     live_pages: tuple[LivePage, ...]
+    passkey_proof: PasskeyCheck
     undo: Mapping[str, Callable[[Any, Sequence[Any]], Awaitable[None]]]
     """What takes actions back, by the kind of an `Undo`."""
     find_notice: Callable[[Request, Any, str], Awaitable[Any]]

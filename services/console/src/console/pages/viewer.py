@@ -39,10 +39,13 @@ class SignInNeededError(HTTPException):
 class PasswordNeededError(HTTPException):
     """The act is grave and the password was given too long ago; the handler asks for it, and repeats the form."""
 
-    def __init__(self, fields: tuple[tuple[str, str], ...], error: str | None) -> None:
+    def __init__(
+        self, fields: tuple[tuple[str, str], ...], error: str | None, *, offers_passkey: bool = False
+    ) -> None:
         super().__init__(HTTPStatus.FORBIDDEN, "give your password again")
         self.fields = fields
         """What the form sent, without the password."""
+        self.offers_passkey = offers_passkey
         self.error = error
         """Key of the text that says why the password was not taken."""
 
@@ -50,13 +53,17 @@ class PasswordNeededError(HTTPException):
 class PageViewer(PersonClients):
     """The person who looks at a page."""
 
-    def __init__(self, parts: ConsoleParts, session: Session, own_key: bytes, api_key: str) -> None:
+    def __init__(
+        self, parts: ConsoleParts, session: Session, own_key: bytes, api_key: str, session_key: bytes
+    ) -> None:
         super().__init__(parts.services, lambda: api_key)
         self._parts = parts
         self.session = session
         self.person: Person = session.person
         self.own_key = own_key
         """Opens what is sealed for the person."""
+        self.session_key = session_key
+        """Opens what is sealed for this session alone."""
         self.notice: Any = None
         """What the page says was done."""
         self.brands: tuple[BrandName, ...] = ()
@@ -149,7 +156,7 @@ async def find_viewer(request: Request, *, touch: bool = True) -> PageViewer | N
         api_key = unseal(session.sealed_key, own_key, f"api key of {session.person.id}").decode()
     except SealedError:  # the password was reset meanwhile
         return None
-    return PageViewer(parts, session, own_key, api_key)
+    return PageViewer(parts, session, own_key, api_key, token_key(token))
 
 
 async def current_viewer(request: Request) -> PageViewer:

@@ -24,7 +24,7 @@ from console.pages import (
     page,
     redirect,
 )
-from console.service_clients import PersonClients
+from console.service_clients import UPLOAD_SECONDS, PersonClients
 from console.sources import views
 from console.sources.views import DocumentFilter
 from console.watching.pages import LivePage, read_each
@@ -127,7 +127,7 @@ async def add_document(request: Request, brand: str, viewer: Viewer) -> Response
     form = Form([("once", about.get("once", ""))])
 
     async def act() -> Response:
-        added = await viewer.research.add_document(
+        added = await viewer.research_for_uploads.add_document(
             brand,
             content,
             name=about.get("name", ""),
@@ -140,7 +140,7 @@ async def add_document(request: Request, brand: str, viewer: Viewer) -> Response
     async def refused(refusal: str, status: int) -> Response:
         return PlainTextResponse(refusal, status)
 
-    return await once_or_refused(request, viewer, form, act, refused)
+    return await once_or_refused(request, viewer, form, act, refused, patience=UPLOAD_SECONDS)
 
 
 async def _content(request: Request, viewer: PageViewer) -> bytes:
