@@ -7,6 +7,7 @@ from typing import Final, Generic, TypeVar
 
 from client import ClientError, RefusedError
 from console.service_clients import sentence_of
+from console.texts import Texts
 
 PARALLEL: Final = 5
 _Thing = TypeVar("_Thing")
@@ -22,7 +23,11 @@ class ActedOn(Generic[_Thing]):
 
 
 async def act_on_each(
-    things: Sequence[_Thing], act: Callable[[_Thing], Awaitable[None]], *, parallel: int = PARALLEL
+    things: Sequence[_Thing],
+    act: Callable[[_Thing], Awaitable[None]],
+    t: Texts,
+    *,
+    parallel: int = PARALLEL,
 ) -> ActedOn[_Thing]:
     """Acts on each thing, some side by side; with `parallel=1`, one after another in this order."""
     limit, outcome = asyncio.Semaphore(parallel), ActedOn[_Thing]()
@@ -32,7 +37,7 @@ async def act_on_each(
             try:
                 await act(thing)
             except ClientError as error:
-                why = sentence_of(error) if isinstance(error, RefusedError) else str(error)
+                why = sentence_of(error, t) if isinstance(error, RefusedError) else str(error)
                 outcome.refused.append((thing, why))
             else:
                 outcome.done.append(thing)

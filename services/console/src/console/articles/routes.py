@@ -15,9 +15,9 @@ from chassis.http.callers import Scope
 from console.articles import views
 from console.list_filters import ListFilter, safe_link
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
+from console.saved_views import saved_views
 from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
-from console.saved_views import saved_views
 
 NAVIGATION: Final = (NavigationEntry("articles", "/b/{brand}/articles", 40),)
 router = APIRouter(include_in_schema=False)

@@ -121,7 +121,7 @@ class MassPress:
                 found.append(item)
 
         values = list(dict.fromkeys(self.form.all("chosen")))
-        await act_on_each(values[:MOST_AT_ONCE], find)
+        await act_on_each(values[:MOST_AT_ONCE], find, self.viewer.t)
         return FrozenMatches(found, 0, frozenset(each.id for each in found))
 
     async def act(
@@ -134,7 +134,7 @@ class MassPress:
         undone_by: Callable[[MassItem], Sequence[Any]] | None = None,
     ) -> Response:
         """Acts on what is frozen and tells what became of it. Without `undo` the notice says that it is final."""
-        outcome = await act_on_each(frozen.items, act, parallel=parallel)
+        outcome = await act_on_each(frozen.items, act, self.viewer.t, parallel=parallel)
         things = [list(undone_by(each)) for each in outcome.done] if undone_by else []
         return await self.tell(frozen, outcome, Undo(undo, things) if things else None, is_final=not undo)
 

@@ -26,7 +26,7 @@ async def undo(request: Request, notice: str, viewer: Viewer, form: FormData) ->
         if found is None or wanted is None:
             raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("notices.gone"))
         take_back = parts_of(request).undo[wanted.kind]
-        outcome = await act_on_each(wanted.things, lambda thing: take_back(viewer, thing))
+        outcome = await act_on_each(wanted.things, lambda thing: take_back(viewer, thing), viewer.t)
         refused = [(str(thing[0]), "", why) for thing, why in outcome.refused]
         back = found.back
         return await told(
