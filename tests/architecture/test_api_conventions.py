@@ -53,6 +53,7 @@ VERBS = frozenset(
         "reject",
         "release",
         "remove",
+        "reopen",
         "repeat",
         "replay",
         "request",

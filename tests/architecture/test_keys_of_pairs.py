@@ -25,6 +25,7 @@ OPENS = {
     ("research", "gateway"): {"POST /v1/search", "POST /v1/chat/completions", "GET /v1/pages"},
     ("publisher", "gateway"): {
         "GET /v1/accounts",
+        "POST /v1/accounts/{name}/mail",
         "POST /v1/accounts/{name}/requests",
         "POST /v1/accounts/{name}/fences",
         "GET /v1/pages",

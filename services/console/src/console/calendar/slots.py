@@ -7,7 +7,8 @@ from typing import Any, Final
 from console.pages import Form
 
 WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-_ACCOUNT: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_PART: Final = re.compile(r"[a-z0-9]+")
+"""What stands between hyphens in the name of an account."""
 _SETTINGS: Final = ("time_zone", "slots", "spacing_minutes", "quiet_hours", "duplicates_days")
 _LONGEST: Final = 63
 _SEPARATORS: Final = re.compile(r"[\s,;]+")
@@ -16,7 +17,7 @@ DUPLICATES_DAYS: Final = 30
 
 
 def is_account(name: str) -> bool:
-    return len(name) <= _LONGEST and _ACCOUNT.fullmatch(name) is not None
+    return len(name) <= _LONGEST and all(map(_PART.fullmatch, name.split("-")))
 
 
 def form_of(found: Mapping[str, Any] | None, zone: str) -> dict[str, Any]:

@@ -77,6 +77,12 @@ class SubscriberList(View):
     next: UUID | None
 
 
+class RemovedSubscriber(View):
+    """Without the address, which stands nowhere any more, the audit log included."""
+
+    id: UUID
+
+
 class LetterView(View):
     """An article's letter, with the number of subscribers in each state."""
 
@@ -205,17 +211,17 @@ def _add_subscribers(routes: APIRouter, database: Database) -> None:
 
     @routes.delete(
         "/subscribers/{subscriber_id}",
-        status_code=HTTPStatus.NO_CONTENT,
         summary="Remove a subscriber",
         responses=UNKNOWN,
     )
-    async def remove_subscriber(caller: MayOperate, slug: Brand, subscriber_id: UUID) -> None:
+    async def remove_subscriber(caller: MayOperate, slug: Brand, subscriber_id: UUID) -> RemovedSubscriber:
         """Deletes the address. The person can subscribe again."""
         caller.check_visible(slug)
         async with database.transaction() as tx:
             removed = await store.end(tx.connection, slug, subscriber_id, "removed")
         if not removed:
             raise RefusalError(codes.UNKNOWN_SUBSCRIBER, f"{slug} has no such subscriber")
+        return RemovedSubscriber(id=subscriber_id)
 
 
 def _add_letters(routes: APIRouter, database: Database, urls: SiteUrls) -> None:
