@@ -1,5 +1,6 @@
 """Clients of the services with a person's key. All people share the connections, and know since when a service is away."""
 
+import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,6 +39,38 @@ class Away:
         return False
 
 
+class _SharedTransport(httpx.AsyncHTTPTransport):
+    """Ends requests before it closes: httpx forgets a connection that is made while its pool closes."""
+
+    def __init__(self, *, limits: httpx.Limits) -> None:
+        super().__init__(limits=limits)
+        self._is_closed = False
+        self._asking: set[asyncio.Task[Any]] = set()
+        self._asks_nothing = asyncio.Event()
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        if self._is_closed:
+            raise httpx.ConnectError("the process is ending", request=request)
+        task = asyncio.current_task()
+        assert task is not None
+        self._asking.add(task)
+        try:
+            return await super().handle_async_request(request)
+        finally:
+            self._asking.discard(task)
+            if not self._asking:
+                self._asks_nothing.set()
+
+    async def aclose(self) -> None:
+        self._is_closed = True
+        if self._asking:
+            self._asks_nothing.clear()
+            for task in self._asking:
+                task.cancel()
+            await self._asks_nothing.wait()
+        await super().aclose()
+
+
 class ServiceConnections:
     """The connections of the process to all services; it remembers which of them are away."""
 
@@ -50,7 +83,7 @@ class ServiceConnections:
             keepalive_expiry=KEEPALIVE_SECONDS,
         )
         # Connections belong to the loop that opens them, so the transport is made here, inside it.
-        self._transport = httpx.AsyncHTTPTransport(limits=limits)
+        self._transport = _SharedTransport(limits=limits)
         self._away: dict[str, datetime] = {}
 
     async def aclose(self) -> None:
