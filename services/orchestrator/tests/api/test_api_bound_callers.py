@@ -15,6 +15,7 @@ from messaging import Database
 from orchestrator.api import http_api
 from orchestrator.article_workflow.store import insert_content
 from writing import Article
+from writing.article import ArticleSource
 
 BOUND = Caller("acme's", frozenset(Scope), frozenset({"acme"}))
 WEEKLY = {"keywords": ["tea"], "cron": "0 6 * * SUN"}
@@ -23,6 +24,7 @@ BODIES: dict[str, Any] = {
     "/v1/brands/{slug}/research": {"keywords": ["tea"]},
     "/v1/brands/{slug}/subject-decisions": {"kind": "join", "keyword": "tea", "other": "mate"},
     "/v1/brands/{slug}/erase": {"confirm": "acme"},
+    "/v1/cycles/{cycle_id}/keywords/{position}/priority": {"priority": "high"},
     "/v1/content/{content_id}/check": {"version": 1, "body_markdown": "Tea is a plant."},
     "/v1/drafts/{content_id}/approve": {"version": 1},
     "/v1/drafts/{content_id}/edit": {"version": 1, "title": "Taken over"},
@@ -97,7 +99,7 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
                 cited=(),
                 label="digest",
             ),
-            sources=(),
+            sources=[ArticleSource(n=1, title="Tea", passages=(), path="tea.md")],
             measures=(),
             held_for=("231 words",),
         )
@@ -125,10 +127,11 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         "content_id": content,
         "id": content,
         "key_id": Place(key.json()["about"]["key_id"], "0" * 12),
+        "path": Place("tea.md", "oat.md"),
         # The same for everybody.
         "step": Place("fetch_research", "fetch_research"),
         "target": Place("rivals-blog", "nobodys-one"),
-        **dict.fromkeys(("version", "from", "to"), Place("1", "1")),
+        **dict.fromkeys(("version", "from", "to", "position"), Place("1", "1")),
     }
 
 
