@@ -115,7 +115,7 @@ async def test_an_outage_costs_no_attempt_and_other_failures_do(
 
 async def test_nobody_listening_is_waited_for(free_port: Callable[[], int]) -> None:
     async with client_of(f"http://127.0.0.1:{free_port()}") as client:
-        with pytest.raises(WaitFor, match="ConnectError"):
+        with pytest.raises(WaitFor, match="nothing answers at this port"):
             await client.article(uuid4())
 
 
@@ -127,7 +127,7 @@ async def test_a_server_that_trickles_is_given_up(orchestrator: Any) -> None:
 
     orchestrator.answer = lambda _: StreamingResponse(trickle(), media_type="application/json")
     async with client_of(orchestrator.url, timeout_seconds=2.0) as client, asyncio.timeout(60):
-        with pytest.raises(RetryLater, match="TimeoutError"):
+        with pytest.raises(RetryLater, match="does not answer in time"):
             await client.article(uuid4())
 
 

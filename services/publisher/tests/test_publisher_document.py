@@ -43,5 +43,10 @@ async def test_the_publisher_is_as_documented(
             (await api.patch(f"/v1/brands/{slug}/site", json={"tags": [slug]})).raise_for_status()
             (await api.put(f"/v1/brands/{slug}/logo", content=logo.getvalue())).raise_for_status()
         await fuzz(
-            api, tmp_path, known={"path.slug": slugs, "path.article": ["cold-brew"]}, thorough=thorough
+            api,
+            tmp_path,
+            known={"path.slug": slugs, "path.article": ["cold-brew"]},
+            thorough=thorough,
+            # An id is of one brand only: the two do not meet.
+            unreached=["DELETE /v1/brands/{slug}/newsletter/subscribers/{subscriber_id}"],
         )

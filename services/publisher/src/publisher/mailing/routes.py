@@ -8,7 +8,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, StringConstraints
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, refusal, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, Moment, View, refusal, router
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
 from envelope.brand.payloads import BrandSlug as Slug
@@ -229,7 +229,7 @@ def _add_letters(routes: APIRouter, database: Database, urls: SiteUrls) -> None:
     async def list_letters(
         caller: MayRead,
         slug: Brand,
-        after: Annotated[datetime | None, Query(description=AFTER)] = None,
+        after: Annotated[Moment | None, Query(description=AFTER)] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> LetterList:
         """Lists the letters, the newest first, with how many went out."""
