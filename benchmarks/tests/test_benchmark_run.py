@@ -58,7 +58,7 @@ def test_effects_are_judged_and_timed_by_their_commits(servers: Nodes, tmp_path:
         assert 5 <= measured.p50 <= measured.p99 <= measured.worst
 
 
-@pytest.mark.extended
+@pytest.mark.slow
 def test_the_console_is_measured_beside_a_small_agency(servers: Nodes, tmp_path: Path) -> None:
     rows = {row.system: row for row in console(BenchmarkRun(servers, tmp_path, full=False, systems=[]))}
     assert {row.gate for name, row in rows.items() if name != "ours, in a browser"} == {"passed"}

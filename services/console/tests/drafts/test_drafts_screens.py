@@ -288,7 +288,7 @@ async def test_many_are_decided_at_once_and_one_for_a_time(
     for at in (0, 2):
         await page.locator("input[name=chosen]").nth(at).check()
     await page.fill("input[name=reason]", "Too much of it.")
-    await page.get_by_role("button", name="Reject these drafts").click()
+    await page.get_by_role("button", name="Reject 2 drafts").click()
     await page.get_by_text("2 drafts are rejected.").wait_for()
     found = await console.orchestrator.list_drafts(brand="acme", state="rejected")
     assert [each["content_id"] for each in found["items"]] == [drafts[0], drafts[2]]

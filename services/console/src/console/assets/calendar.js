@@ -13,8 +13,10 @@
   document.addEventListener("dragstart", (event) => {
     dragged = event.target instanceof Element ? event.target.closest("[data-move]") : null;
     if (!dragged) return;
-    // Live updates leave alone what is being dragged, until the drop's own page comes.
-    dragged.dataset.dragged = "";
+    // Live updates leave alone what is being dragged, until the drop's own page comes. Not at once: a change of the page
+    // within this event ends the drag in some browsers.
+    const started = dragged;
+    setTimeout(() => { if (dragged === started) started.dataset.dragged = ""; });
     event.dataTransfer.effectAllowed = "move";
     event.dataTransfer.setData("text/plain", dragged.id);
   });

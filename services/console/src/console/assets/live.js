@@ -41,7 +41,7 @@
     const selection = document.getSelection();
     if (selection && !selection.isCollapsed && selection.containsNode(part, true)) return true;
     if ([...part.querySelectorAll("details")].some((each) => each.open !== (opened.get(each) ?? each.open))) return true;
-    if (part.querySelector("[data-dragged], :popover-open, dialog[open], a:hover, button:hover, input:hover, select:hover, summary:hover")) return true;
+    if (part.querySelector("[data-dragged], [data-move]:hover, :popover-open, dialog[open], a:hover, button:hover, input:hover, select:hover, summary:hover")) return true;
     return [...part.querySelectorAll("input, textarea, select")].some(isTyped);
   };
 

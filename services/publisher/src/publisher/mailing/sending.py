@@ -72,6 +72,10 @@ class LetterSender:
 
     async def send_due(self) -> int:
         """Returns how many letters went out."""
+        async with self._database.connection() as connection:
+            # Most installations have no newsletter: nothing is written for it there.
+            if not await store.is_used(connection):
+                return 0
         async with self._database.transaction() as tx:
             await store.tidy(tx.connection)
             await store.address_letters(tx.connection)

@@ -385,6 +385,14 @@ async def counts(connection: Connection, brand: str) -> SubscriptionCounts:
     return SubscriptionCounts(**row)
 
 
+async def is_used(connection: Connection) -> bool:
+    """Returns whether a brand has a newsletter, or had sign-ups that are not forgotten yet."""
+    found: bool = await connection.fetchval(
+        "select exists (select from newsletters) or exists (select from newsletter_sign_ups)"
+    )
+    return found
+
+
 async def subscribers(
     connection: Connection, brand: str, *, state: str | None, after: UUID | None, limit: int
 ) -> Sequence[Subscriber]:
