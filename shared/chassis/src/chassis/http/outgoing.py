@@ -94,15 +94,17 @@ class Origin:
         self._prefix = parts.path
         self._headers = _encoded({"Host": parts.netloc.rpartition("@")[2], **headers})
         self._extensions = {"timeout": {"connect": connect_seconds}}
+        self._connections = AsyncioConnections()
         self._pool = httpcore2.AsyncConnectionPool(
             # Certificates of all authorities take a megabyte: for nothing where none is shown.
             ssl_context=_trusted() if self._scheme == "https" else None,
             max_connections=None,
             keepalive_expiry=_KEEPALIVE_SECONDS,
-            network_backend=AsyncioConnections(),
+            network_backend=self._connections,
         )
 
     async def aclose(self) -> None:
+        self._connections.close()
         await self._pool.aclose()
 
     def sent(
@@ -222,6 +224,13 @@ class _Stream(httpcore2.AsyncNetworkStream):
 class AsyncioConnections(httpcore2.AsyncNetworkBackend):
     """Connects, and reads and writes by the event loop of asyncio that runs."""
 
+    def __init__(self) -> None:
+        self._is_closed = False
+
+    def close(self) -> None:
+        """Ends what connects from now on: a pool that closes forgets the connections that are not made yet."""
+        self._is_closed = True
+
     async def connect_tcp(
         self,
         host: str,
@@ -263,6 +272,9 @@ class AsyncioConnections(httpcore2.AsyncNetworkBackend):
         transport, _ = await loop.create_connection(
             lambda: protocol, address, port, local_addr=None if local_address is None else (local_address, 0)
         )
+        if self._is_closed:
+            transport.abort()
+            raise ConnectionAbortedError("this client is closed")
         for option in socket_options:
             transport.get_extra_info("socket").setsockopt(*option)
         return _Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
