@@ -173,6 +173,19 @@ async def fill_publisher(walk: Walk, database: Database) -> None:
             "insert into publications (content_id, target, brand_slug, kind) values ($1, 'blog', 'rival', 'wordpress')",
             article.content_id,
         )
+        await tx.connection.execute(
+            "insert into newsletters (brand_slug, account) values ('rival', 'rivals-mail')"
+        )
+        subscriber = await tx.connection.fetchval(
+            """
+            insert into newsletter_subscribers (brand_slug, address_digest, address, state)
+            values ('rival', 'x', 'ada@rival.example', 'confirmed') returning id
+            """
+        )
+        await tx.connection.execute(
+            "insert into newsletter_letters (content_id, brand_slug, due_at) values ($1, 'rival', now())",
+            article.content_id,
+        )
     logo = BytesIO()
     Image.new("RGB", (60, 20), (200, 0, 0)).save(logo, "PNG")
     await done(walk, "PUT", "/v1/brands/rival/logo", content=logo.getvalue())
@@ -183,8 +196,10 @@ async def fill_publisher(walk: Walk, database: Database) -> None:
         "article": Place("steeping", "brewings"),
         "target": Place("blog", "none"),
         "content_id": Place(str(article.content_id)),
+        "subscriber_id": Place(str(subscriber)),
     }
     walk.bodies |= {
+        "PUT /v1/brands/{slug}/newsletter": {},
         "PUT /v1/brands/{slug}/logo": "no picture",
         "PATCH /v1/brands/{slug}/site": {"tags": ["coffee"]},
         "POST /v1/brands/{slug}/previews": {"content_id": "<content_id>"},
