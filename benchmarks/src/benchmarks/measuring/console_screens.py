@@ -66,7 +66,7 @@ class Screens:
 
     def crawl(self, url: str, cookie: str, begin: Iterable[str], known: Mapping[str, str]) -> None:
         """Follows the links from some pages and from all whose parameters are known."""
-        filled = (route.format_map(_Known(known)) for route in self._patterns)
+        filled = (route.format_map(_KnownParameters(known)) for route in self._patterns)
         wanted, seen = deque([*begin, *(each for each in filled if "{" not in each)]), set[str]()
         with httpx.Client(base_url=url, headers={"Cookie": cookie}, timeout=60, trust_env=False) as browser:
             while wanted and len(seen) < _MOST_PAGES:
@@ -93,6 +93,8 @@ class Screens:
         return sorted(self._patterns.keys() - self.by_route.keys() - reached)
 
 
-class _Known(dict[str, str]):
+class _KnownParameters(dict[str, str]):
+    """Values of path parameters; a parameter without one stays as it is written."""
+
     def __missing__(self, name: str) -> str:
         return f"{{{name}}}"

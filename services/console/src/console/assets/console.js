@@ -111,4 +111,19 @@ document.addEventListener("submit", (event) => {
     if (answer.status !== 401 || !answer.headers.has("Console-Signed-Out")) return answer;
     return (await signIn(false)) ? fetch(address, options) : answer;
   };
+
+  // Files that are dropped on a place are given to `take`; while they are over it, it has the class `over`.
+  window.acceptDrops = (place, take) => {
+    place.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      place.classList.add("over");
+    });
+    place.addEventListener("dragleave", () => place.classList.remove("over"));
+    place.addEventListener("drop", (event) => {
+      place.classList.remove("over");
+      if (!event.dataTransfer.files.length) return;
+      event.preventDefault();
+      take([...event.dataTransfer.files]);
+    });
+  };
 })();

@@ -55,15 +55,5 @@
   place.hidden = false;
   button.addEventListener("click", send);
   input.addEventListener("change", () => input.files.length && show(input.files[0]));
-  place.addEventListener("dragover", (event) => {
-    event.preventDefault();
-    place.classList.add("over");
-  });
-  place.addEventListener("dragleave", () => place.classList.remove("over"));
-  place.addEventListener("drop", (event) => {
-    place.classList.remove("over");
-    if (!event.dataTransfer.files.length) return;
-    event.preventDefault();
-    show(event.dataTransfer.files[0]);
-  });
+  acceptDrops(place, (files) => show(files[0]));
 })();

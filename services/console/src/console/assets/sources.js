@@ -64,15 +64,5 @@
     take([...input.files]);
     input.value = "";
   });
-  place.addEventListener("dragover", (event) => {
-    event.preventDefault();
-    place.classList.add("over");
-  });
-  place.addEventListener("dragleave", () => place.classList.remove("over"));
-  place.addEventListener("drop", (event) => {
-    place.classList.remove("over");
-    if (!event.dataTransfer.files.length) return;
-    event.preventDefault();
-    take([...event.dataTransfer.files]);
-  });
+  acceptDrops(place, take);
 })();

@@ -15,14 +15,14 @@ class Language(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class _Words:
+class _MailText:
     subject: str
     paragraphs: tuple[str, str, str]
     """Before the link, about the link, and for whoever did not expect the mail."""
 
 
 _WORDS: Final = {
-    Language.ENGLISH: _Words(
+    Language.ENGLISH: _MailText(
         "{inviter} invites you to {installation}",
         (
             "Hello {name}, {inviter} has invited you to {installation}. Open this page to begin:",
@@ -30,7 +30,7 @@ _WORDS: Final = {
             "If you do not know {inviter}, you need not do anything.",
         ),
     ),
-    Language.GERMAN: _Words(
+    Language.GERMAN: _MailText(
         "{inviter} lädt Sie zu {installation} ein",
         (
             "Guten Tag {name}, {inviter} hat Sie zu {installation} eingeladen. Öffnen Sie diese Seite, um zu beginnen:",
