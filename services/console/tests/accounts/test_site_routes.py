@@ -58,6 +58,10 @@ async def test_a_site_is_seen_before_it_is_saved(
     assert (">Shop</a>" in look.text, "#102030" in look.text) == (True, True)
     assert look.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
     assert (await publisher.get_site_settings("acme"))["menu"] == []
+    for path in (SITE, f"{SITE}/preview"):
+        refused = await person.post(path, data={"once": path, **typed, "menu": "About us = /<b>"})
+        assert "The line “About us = /&lt;b&gt;” of the menu has no title" in refused.text
+    assert (await publisher.get_site_settings("acme"))["menu"] == []
     wrong = await person.get(f"{SITE}/look", params={"settings": '{"accent": "<b>"}'})
     assert (wrong.status_code, "<b>" in wrong.text) == (422, False)
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from console.pages import Form
-from console.site.views import changes_of, fields_of, is_picture, preview_path, views_of
+from console.site.views import changes_of, fields_of, incomplete_menu_line, is_picture, preview_path, views_of
 
 SETTINGS: dict[str, Any] = {
     "accent": "#1f6154",
@@ -32,6 +32,9 @@ def test_only_what_a_person_changed_is_sent() -> None:
     two = form(menu="Shop | https://shop.example\n\nA|B | /tags/tea ")
     assert changes_of(two)["menu"][1] == {"title": "A|B", "to": "/tags/tea"}
     assert changes_of(form(menu="")) == {"menu": None}
+    for line in ("About us = /about", "| /tags/tea", "About us |"):
+        assert incomplete_menu_line(form(menu=f"Shop | https://shop.example\n{line}\nother")) == line
+    assert incomplete_menu_line(two) == ""
 
 
 def test_the_preview_has_what_is_not_saved_yet() -> None:

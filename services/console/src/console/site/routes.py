@@ -105,13 +105,20 @@ async def save_site(request: Request, brand: str, viewer: Viewer, form: FormData
         return redirect(request, f"/b/{brand}/site?done={'saved' if changes else 'nothing'}")
 
     refused = partial(_show, request, brand, viewer, form=form)
+    if wrong := _menu_refusal(viewer, form):
+        return await refused(refusal=wrong, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     return await once_or_refused(request, viewer, form, act, refused)
 
 
 @router.post("/b/{brand}/site/preview")
 async def preview_site(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
     """Shows the site with what was typed, and saves nothing."""
-    return await _show(request, brand, viewer, form=form)
+    return await _show(request, brand, viewer, form=form, refusal=_menu_refusal(viewer, form))
+
+
+def _menu_refusal(viewer: PageViewer, form: Form) -> str:
+    line = views.incomplete_menu_line(form)
+    return viewer.t("site.menu_incomplete", line=line) if line else ""
 
 
 @router.get("/b/{brand}/site/look")

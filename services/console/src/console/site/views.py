@@ -56,8 +56,14 @@ def changes_of(form: Form) -> dict[str, Any]:
     return wanted
 
 
+def incomplete_menu_line(form: Form) -> str:
+    """Returns the first line of the menu without a title or without a page; empty: there is none."""
+    entries = ((line, _entry(line)) for line in _lines(typed_fields(form)["menu"]))
+    return next((line for line, entry in entries if not all(entry.values())), "")
+
+
 def _entry(line: str) -> dict[str, str]:
-    """An entry of the menu, of a line such as `Brews | /tags/cold-brew`; the publisher refuses one without an address."""
+    """An entry of the menu, of a line such as `Brews | /tags/cold-brew`; what is missing is empty."""
     title, _, to = line.rpartition("|")
     return {"title": title.strip(), "to": to.strip()}
 
