@@ -19,6 +19,7 @@ from brandctl.settings import given
 from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, printable
 from brandctl.times import with_offset
+from client.calendars import join_calendars
 from client.pages import MAX_PAGE, pages_of
 from client.services.orchestrator import Orchestrator
 from client.services.social import Social
@@ -190,8 +191,8 @@ def export(
     Options:
         out: File to write; else standard output.
     """
-    posts = social.get_calendar_feed(brand=brand, from_=begin, to=to)
-    text = _one_file(posts, orchestrator.get_calendar_feed(brand=brand, from_=begin, to=to), brand)
+    feeds = (each.get_calendar_feed(brand=brand, from_=begin, to=to) for each in (social, orchestrator))
+    text = join_calendars(brand, feeds)
     if out is not None:
         out.write_text(text, encoding="utf-8", newline="")
         note(f"{text.count('BEGIN:VEVENT')} events are in {out}")
@@ -362,15 +363,6 @@ def repeat(
     )
     where = answer["account"] or "each account"
     return Result(answer, remark=f"{answer['kind']} on {where}: {answer['made']} of {answer['at_most']} made")
-
-
-def _one_file(posts: str, articles: str, brand: str) -> str:
-    """One calendar of two: what is in the second is put behind what is in the first."""
-    ends = "END:VCALENDAR\r\n"
-    begin = articles.find("BEGIN:VEVENT")
-    events = "" if begin < 0 else articles[begin:].removesuffix(ends)
-    named = posts.replace(f"NAME:{brand}: posts", f"NAME:{brand}")
-    return named.removesuffix(ends) + events + (ends if posts else "")
 
 
 def _quiet(hours: dict[str, str] | None) -> str:

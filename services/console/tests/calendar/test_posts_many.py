@@ -109,6 +109,10 @@ async def test_keywords_get_a_priority_and_what_ended_badly_is_submitted_again(
     assert "It is undone." in await undo(person, submitted, "d")
     found = await planned.orchestrator.search_for_keywords(brand="acme")
     assert {each["state"] for each in found["items"]} == {"cancelled"}
+    # Each was cancelled twice, and is one keyword all the same.
+    assert len(found["items"]) == 4
+    submitted = await press(person, path, once="e", do="again", which="all", state="cancelled")
+    assert "2 keywords are submitted again." in submitted
 
 
 @pytest.mark.extended

@@ -1,7 +1,6 @@
 """`/c/{token}.ics`: a brand's calendar for other programs; and the buttons that make and revoke such addresses."""
 
 import asyncio
-from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Final
 from uuid import UUID
@@ -11,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from client import ClientError, RefusedError
+from client.calendars import join_calendars
 from console.calendar import links
 from console.notices import Notice, told
 from console.pages import FormData, Viewer, once, page
@@ -80,22 +80,8 @@ async def read_calendar(request: Request, token: str) -> Response:
             HTTPStatus.SERVICE_UNAVAILABLE,
             headers={"Retry-After": _RETRY_SECONDS},
         )
-    return Response(joined(texts, opened.brand), media_type=_MEDIA_TYPE)
+    return Response(join_calendars(opened.brand, texts), media_type=_MEDIA_TYPE)
 
 
 def _refused() -> Response:
     return PlainTextResponse("There is no calendar at this address.", HTTPStatus.NOT_FOUND)
-
-
-def joined(texts: Sequence[str], name: str) -> str:
-    """One calendar with the events of several, under one name."""
-    lines = ["BEGIN:VCALENDAR", "VERSION:2.0", "PRODID:-//Brand Engine//Calendar//EN", "CALSCALE:GREGORIAN"]
-    lines.append(f"X-WR-CALNAME:{name}")
-    for text in texts:
-        is_event = False
-        for line in text.split("\r\n"):
-            is_event = is_event or line == "BEGIN:VEVENT"
-            if is_event:
-                lines.append(line)
-            is_event = is_event and line != "END:VEVENT"
-    return "\r\n".join([*lines, "END:VCALENDAR", ""])

@@ -74,14 +74,16 @@ def _item(brand: str, found: Any) -> MassItem:
 
 async def _submit_again(press: MassPress, brand: str, frozen: FrozenMatches) -> Response:
     """Submits the keywords as one list, so that they are one cycle, each with the priority that it had."""
-    by_keyword = {each.title: each.more["priority"] for each in frozen.items}
-    asked = {"keywords": list(by_keyword), "priorities": list(by_keyword.values())}
+    # A keyword that was refused twice is submitted once.
+    by_keyword = {each.title: each for each in frozen.items}
+    priorities = [each.more["priority"] for each in by_keyword.values()]
+    asked = {"keywords": list(by_keyword), "priorities": priorities}
     accepted = await press.viewer.orchestrator.submit_keywords(
         brand, json.dumps(asked).encode(), idempotency_key=press.form.once or None
     )
     may_cancel = press.viewer.may(Scope.OPERATE)
     undo = Undo("keywords.cancel", [[accepted["cycle_id"]]]) if may_cancel else None
-    outcome = ActedOn[MassItem](done=list(frozen.items))
+    outcome = ActedOn[MassItem](done=list(by_keyword.values()))
     return await press.tell(frozen, outcome, undo, is_final=False)
 
 

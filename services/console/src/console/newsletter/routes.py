@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from console.ids import parse_id
 from console.list_filters import safe_link
 from console.newsletter import views
 from console.pages import (
@@ -47,7 +48,9 @@ async def _show(
     if may_operate:
         # The addresses are personal data: whoever only reads the brand does not see them.
         after = request.query_params.get("after", "") if request.method == "GET" else ""
-        wanted["subscribers"] = viewer.publisher.list_subscribers(brand, limit=_SUBSCRIBERS, after=_id(after))
+        wanted["subscribers"] = viewer.publisher.list_subscribers(
+            brand, limit=_SUBSCRIBERS, after=parse_id(after)
+        )
     parts = await viewer.gather(**wanted)
     state = parts["state"]
     return page(
@@ -63,13 +66,6 @@ async def _show(
         safe=safe_link,
         may_operate=may_operate,
     )
-
-
-def _id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 @router.post("/b/{brand}/newsletter/on")

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis import Connection
+from console.ids import parse_id
 from console.pages.layout import redirect
 from console.pages.parts import parts_of
 from console.pages.viewer import NOTICE, PageViewer
@@ -74,7 +75,7 @@ async def can_undo(
 
 async def find(request: Request, viewer: PageViewer, text: str) -> Notice | None:
     """Returns a notice of the person; None if it is unknown or over."""
-    notice = _id(text)
+    notice = parse_id(text)
     if notice is None:
         return None
     async with parts_of(request).connections.connection() as connection:
@@ -94,7 +95,9 @@ async def take(request: Request, viewer: PageViewer, text: str) -> Notice | None
         return None
     async with parts_of(request).connections.connection() as connection:
         taken = await connection.fetchval(
-            "delete from notices where id = $1 and person = $2 returning true", _id(text), viewer.person.id
+            "delete from notices where id = $1 and person = $2 returning true",
+            parse_id(text),
+            viewer.person.id,
         )
     return found if taken else None
 
@@ -114,10 +117,3 @@ def _opened(viewer: PageViewer, notice: UUID, sealed: bytes) -> Notice | None:
 
 def _purpose(notice: UUID) -> str:
     return f"notice {notice}"
-
-
-def _id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
 from chassis.http.callers import Scope
+from console.ids import parse_id
 from console.list_filters import safe_link
 from console.pages import (
     Form,
@@ -224,7 +225,7 @@ async def show_document(request: Request, brand: str, document: int, viewer: Vie
 def _citing(request: Request, viewer: PageViewer, brand: str, name: str) -> Any:
     """The brand's articles that cite the document; later pages of them are in the address."""
     return viewer.orchestrator.get_sentences_of_source(
-        path=name, brand=brand, after=views.article_of(request.query_params), limit=views.CITING
+        path=name, brand=brand, after=parse_id(request.query_params.get("after", "")), limit=views.CITING
     )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Self
 from urllib.parse import urlencode
-from uuid import UUID
 
 from console.pages import Form
 
@@ -60,14 +59,6 @@ class DocumentFilter:
         named = {"q": self.text, "state": self.state, "after": "" if after is None else str(after)}
         written = urlencode({name: value for name, value in named.items() if value})
         return f"?{written}" if written else "?"
-
-
-def article_of(query: Mapping[str, str]) -> UUID | None:
-    """The last article of the page before; None: the first page, also where an address was typed wrong."""
-    try:
-        return UUID(query.get("after", ""))
-    except ValueError:
-        return None
 
 
 def size(count: int) -> str:
