@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 UPLOAD_SECONDS: Final = 300.0
 """Timeout of handing a file to a service."""
 _MOST_CONNECTIONS: Final = 100
+_ENDING_SECONDS: Final = 2
+"""How long requests may still take when the process ends."""
 _AWAY: Final = frozenset({502, 503, 504})
 
 
@@ -39,36 +42,49 @@ class Away:
         return False
 
 
-class _SharedTransport(httpx.AsyncHTTPTransport):
-    """Ends requests before it closes: httpx forgets a connection that is made while its pool closes."""
+class SharedTransport(httpx.AsyncHTTPTransport):
+    """Leaves no connection open, whoever cancels a request, and whenever it closes.
+
+    httpx loses connections in two ways: a request that is cancelled while it closes idle ones of the pool closes only the first, and
+    one that still connects while the pool closes stays open. So requests run in tasks that callers do not cancel, and the pool
+    closes when they have ended.
+    """
 
     def __init__(self, *, limits: httpx.Limits) -> None:
         super().__init__(limits=limits)
         self._is_closed = False
-        self._asking: set[asyncio.Task[Any]] = set()
-        self._asks_nothing = asyncio.Event()
+        self._requests: set[asyncio.Task[httpx.Response]] = set()
+        self._closing: set[asyncio.Task[None]] = set()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if self._is_closed:
             raise httpx.ConnectError("the process is ending", request=request)
-        task = asyncio.current_task()
-        assert task is not None
-        self._asking.add(task)
+        task = asyncio.create_task(super().handle_async_request(request))
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
         try:
-            return await super().handle_async_request(request)
-        finally:
-            self._asking.discard(task)
-            if not self._asking:
-                self._asks_nothing.set()
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            # Nobody reads the answer any more.
+            closing = asyncio.create_task(_close_answer(task))
+            self._closing.add(closing)
+            closing.add_done_callback(self._closing.discard)
+            raise
 
     async def aclose(self) -> None:
         self._is_closed = True
-        if self._asking:
-            self._asks_nothing.clear()
-            for task in self._asking:
-                task.cancel()
-            await self._asks_nothing.wait()
+        if self._requests:
+            await asyncio.wait(self._requests, timeout=_ENDING_SECONDS)
+        for task in self._requests:
+            task.cancel()
+        if pending := self._requests | self._closing:
+            await asyncio.wait(pending)
         await super().aclose()
+
+
+async def _close_answer(request: asyncio.Task[httpx.Response]) -> None:
+    with suppress(httpx.HTTPError, asyncio.CancelledError):
+        await (await request).aclose()
 
 
 class ServiceConnections:
@@ -83,7 +99,7 @@ class ServiceConnections:
             keepalive_expiry=KEEPALIVE_SECONDS,
         )
         # Connections belong to the loop that opens them, so the transport is made here, inside it.
-        self._transport = _SharedTransport(limits=limits)
+        self._transport = SharedTransport(limits=limits)
         self._away: dict[str, datetime] = {}
 
     async def aclose(self) -> None:

@@ -1,0 +1,79 @@
+"""The connections to the services: none is left open when requests are cancelled or the process ends."""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+
+from console.service_clients import SharedTransport
+
+STEPS = 40
+"""Turns of the event loop after which something happens to a request: more than one takes."""
+ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+
+@pytest.fixture
+async def service() -> AsyncIterator[str]:
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            while await reader.readuntil(b"\r\n\r\n"):
+                writer.write(ANSWER)
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+    server.close()
+
+
+@pytest.fixture
+def lost(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was never closed, as collected by `gc`."""
+    found: list[str] = []
+    monkeypatch.setattr("sys.unraisablehook", lambda told: found.append(repr(told.exc_value)))
+    return found
+
+
+async def steps(count: int) -> None:
+    for _ in range(count):
+        await asyncio.sleep(0)
+
+
+async def ask(transport: SharedTransport, url: str) -> int:
+    return (await httpx.AsyncClient(transport=transport).get(url)).status_code
+
+
+async def test_a_cancelled_request_loses_no_idle_connection(service: str, lost: list[str]) -> None:
+    for after in range(STEPS):
+        # What is idle is over at once, so that the next request closes all of it.
+        transport = SharedTransport(limits=httpx.Limits(keepalive_expiry=0))
+        assert await asyncio.gather(*(ask(transport, service) for _ in range(4))) == [200] * 4
+        task = asyncio.create_task(ask(transport, service))
+        await steps(after)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await transport.aclose()
+        await steps(10)
+        del transport, task
+        gc.collect()
+    assert lost == []
+
+
+async def test_a_transport_that_closes_ends_what_still_connects(service: str, lost: list[str]) -> None:
+    for after in range(STEPS):
+        transport = SharedTransport(limits=httpx.Limits())
+        task = asyncio.create_task(ask(transport, service))
+        await steps(after)
+        await transport.aclose()
+        await asyncio.gather(task, return_exceptions=True)
+        with pytest.raises(httpx.ConnectError, match="the process is ending"):
+            await ask(transport, service)
+        await steps(10)
+        del transport, task
+        gc.collect()
+    assert lost == []
