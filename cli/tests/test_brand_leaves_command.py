@@ -52,8 +52,13 @@ async def brandctl(brandctl: Operator) -> AsyncIterator[Operator]:
         day = {"day": "2026-01-02", "likes": 4, "shares": 0, "replies": None}
         return JSONResponse({"items": [{"account": "mastodon", "days": [day]}], "next": None})
 
+    async def subscribers(_: Request) -> JSONResponse:
+        person = {"id": 1, "address": "reader@site.example", "state": "confirmed"}
+        return JSONResponse({"items": [person], "counts": {}, "next": None})
+
     routes = [
         Route("/v1/brands/acme/measures", measures),
+        Route("/v1/brands/acme/newsletter/subscribers", subscribers),
         Route("/v1/brands/acme/reach", reach),
         Route("/v1/brands/acme/documents", documents),
         Route("/v1/brands/acme/sources", sources),
@@ -137,9 +142,10 @@ async def test_all_that_is_known_of_a_brand_is_in_its_export(
     counted = await brandctl("brands", "export", "acme", "--to", "counted.zip", **beside)
     assert (counted.code, "without what is" in counted.err) == (0, False), counted.err
     with ZipFile(tmp_path / "counted.zip") as archive:
-        assert archive.namelist()[-4:] == [
+        assert archive.namelist()[-5:] == [
             "measures.json",
             "measured.jsonl",
+            "subscribers.jsonl",
             "received.jsonl",
             "manifest.json",
         ]
@@ -147,8 +153,10 @@ async def test_all_that_is_known_of_a_brand_is_in_its_export(
         measured = [json.loads(line)["title"] for line in archive.read("measured.jsonl").splitlines()]
         (received,) = map(json.loads, archive.read("received.jsonl").splitlines())
         assert (measured, received["days"][0]["likes"]) == (["Tea", "Rum"], 4)
+        (subscriber,) = map(json.loads, archive.read("subscribers.jsonl").splitlines())
+        assert subscriber["address"] == "reader@site.example"
         manifest = json.loads(archive.read("manifest.json"))
-        assert (manifest["measured"], manifest["received"]) == (2, 1)
+        assert (manifest["measured"], manifest["subscribers"], manifest["received"]) == (2, 1, 1)
 
     unknown = await brandctl("brands", "export", "nobody", "--to", "x.zip")
     assert (unknown.code, "there is no brand 'nobody'" in unknown.err) == (1, True)

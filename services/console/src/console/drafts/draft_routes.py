@@ -78,11 +78,10 @@ def _add_reading(routes: APIRouter) -> None:
         check_id(viewer, content_id)
         try:
             document = await viewer.publisher.get_draft_page(brand, content_id, version=version)
-        except ClientError:
+        except ClientError as error:
+            status = error.status if isinstance(error, RefusedError) else HTTPStatus.SERVICE_UNAVAILABLE
             text = viewer.t("drafts.page.missing")
-            return HTMLResponse(
-                f"<!DOCTYPE html><title>…</title><p>{text}</p>", HTTPStatus.BAD_GATEWAY, headers=PAGE_HEADERS
-            )
+            return HTMLResponse(f"<!DOCTYPE html><title>…</title><p>{text}</p>", status, headers=PAGE_HEADERS)
         return HTMLResponse(document, headers=PAGE_HEADERS)
 
     @routes.get("/sentences/{number}")

@@ -132,7 +132,7 @@ async def show_look(
     except RefusedError as error:
         status, document = HTTPStatus.UNPROCESSABLE_ENTITY, _plain(str(error))
     except ClientError:
-        status, document = HTTPStatus.BAD_GATEWAY, _plain(viewer.t("site.no_preview"))
+        status, document = HTTPStatus.SERVICE_UNAVAILABLE, _plain(viewer.t("site.no_preview"))
     return HTMLResponse(document, status, headers=PAGE_HEADERS)
 
 
