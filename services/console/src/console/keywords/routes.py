@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
-from console.keywords import mass, views
+from console.keywords import cycles, mass, views
 from console.list_filters import ListFilter, safe_link
 from console.mass_actions.acting import MOST_AT_ONCE
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, once_or_refused, page, redirect
@@ -32,18 +32,16 @@ _MAX_BEFORE: Final = 100
 """Newest keywords of the brand that are not suggested again."""
 _GONE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 _MAY_CANCEL: Final = frozenset({"waiting", "running", "stuck"})
-UNDO: Final = mass.UNDO
+UNDO: Final = {**mass.UNDO, **cycles.UNDO}
 router = APIRouter(include_in_schema=False)
 router.include_router(mass.router)
+router.include_router(cycles.router)
 
 
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
     """What the list shows with its filters."""
     wanted, brand = ListFilter.of(query, views.STATES), fields["brand"]
-    return await read_each(
-        _search(clients, brand, wanted),
-        clients.orchestrator.list_cycles(brand=brand, state="running", limit=5),
-    )
+    return await read_each(_search(clients, brand, wanted), *cycles.calls(clients, brand))
 
 
 async def read_keyword(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filters)
@@ -75,10 +73,12 @@ LIVE: Final = (
 async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Response:
     """Keywords that match the filters in the address, with the progress of what is under way."""
     wanted = ListFilter.of(request.query_params, views.STATES)
+    running, paused = cycles.calls(viewer, brand)
     parts = await viewer.gather(
         found=_search(viewer, brand, wanted),
         counted=_count(viewer, brand, wanted),
-        cycles=viewer.orchestrator.list_cycles(brand=brand, state="running", limit=5),
+        running=running,
+        paused=paused,
     )
     found = parts["found"]
     handed_in = request.query_params.get("handed_in", "")
@@ -88,6 +88,8 @@ async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Respons
         "keywords/list.html.j2",
         **parts,
         brand=brand,
+        cycles=cycles.listed(parts["running"], parts["paused"]),
+        may_operate=viewer.may(Scope.OPERATE),
         saved=await saved_views(viewer, brand, "keywords", wanted.query()),
         wanted=wanted,
         states=views.STATES,

@@ -1,0 +1,72 @@
+"""Keywords that were submitted together are paused, go on, and are ended; by whom it is allowed."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+
+LIST = "/b/acme/keywords"
+
+
+@pytest.fixture
+async def cycle(console: Any) -> str:
+    """Two keywords of the brand `acme`, which is paused, so that they wait for their turn."""
+    await console.orchestrator.set_brand("acme", name="Acme")
+    await console.orchestrator.pause_brand("acme")
+    accepted = await console.orchestrator.submit_keywords(
+        "acme", b"cold brew\nmoka pot", content_type="text/plain"
+    )
+    return str(accepted["cycle_id"])
+
+
+async def press(client: httpx.AsyncClient, cycle: str, verb: str, once: str = "") -> httpx.Response:
+    path = f"{LIST}/cycles/{cycle}/{verb}"
+    return await client.post(path, data={"once": once or verb}, follow_redirects=True)
+
+
+async def test_a_list_is_paused_goes_on_and_is_ended(
+    console: Any, cycle: str, person: httpx.AsyncClient
+) -> None:
+    shown = (await person.get(LIST)).text
+    assert "Pause these 2 keywords" in shown
+    assert "Go on with these 2 keywords" not in shown
+
+    for _ in range(2):
+        told = (await press(person, cycle, "pause")).text
+        assert "The list is paused" in told
+    assert (await console.orchestrator.get_cycle(cycle))["state"] == "paused"
+    assert "Go on with these 2 keywords" in told
+    assert "Pause these 2 keywords" not in told
+
+    undo = re.search(r'action="(/undo/[^"]+)"', told)
+    assert undo
+    await person.post(undo[1], data={"once": "undone"})
+    assert (await console.orchestrator.get_cycle(cycle))["state"] == "running"
+
+    await press(person, cycle, "pause", "again")
+    assert "The list goes on." in (await press(person, cycle, "resume")).text
+    assert (await console.orchestrator.get_cycle(cycle))["state"] == "running"
+
+    ended = (await press(person, cycle, "cancel")).text
+    assert "What had not begun of the list is cancelled." in ended
+    assert "/undo/" not in ended
+    assert (await console.orchestrator.get_cycle(cycle))["state"] == "cancelled"
+    assert (await press(person, cycle, "explode")).status_code == 404
+
+
+async def test_only_who_operates_the_brand_changes_a_list(
+    console: Any, cycle: str, signed_in_as: Any
+) -> None:
+    await console.orchestrator.set_brand("other", name="Other")
+    async with signed_in_as("Eve", "editor") as eve, signed_in_as("Otto", "operator") as otto:
+        shown = (await eve.get(LIST)).text
+        assert "2 keywords of" in shown
+        assert "the right “operate”, which your role (editor) does not have" in shown
+        assert f"/cycles/{cycle}" not in shown
+        for verb in ("pause", "resume", "cancel"):
+            assert (await press(eve, cycle, verb)).status_code == 403
+            elsewhere = await otto.post(f"/b/other/keywords/cycles/{cycle}/{verb}", data={"once": verb})
+            assert elsewhere.status_code == 404
+        assert "Pause these 2 keywords" in (await otto.get(LIST)).text
+    assert (await console.orchestrator.get_cycle(cycle))["state"] == "running"
