@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
+from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
@@ -12,11 +13,15 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from client import RefusedError
 from console.articles import views
+from console.drafts import notes
 from console.list_filters import ListFilter, safe_link
+from console.notices import Notice, told
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
 from console.saved_views import saved_views
 from console.service_clients import PersonClients
+from console.sign_in.confirming import confirm_password
 from console.watching.pages import LivePage, read_each
 
 NAVIGATION: Final = (NavigationEntry("articles", "/b/{brand}/articles", 40),)
@@ -98,6 +103,7 @@ async def _show(
         measures=views.measures_of(score["measures"]) if score else (),
         safe=safe_link,
         may_review=viewer.may(Scope.REVIEW),
+        may_delete=viewer.may(Scope.ADMIN),
     )
 
 
@@ -115,3 +121,39 @@ async def take_down(
 
     refused = partial(_show, request, brand, content_id, viewer)
     return await once_or_refused(request, viewer, form, take, refused)
+
+
+@router.post("/b/{brand}/articles/{content_id}/delete")
+async def delete_article(
+    request: Request, brand: str, content_id: UUID, viewer: Viewer, form: FormData
+) -> Response:
+    """Deletes the article for good, with its versions and decisions, the notes about it and the links to it."""
+    viewer.check_may(Scope.ADMIN)
+    await confirm_password(request, viewer, form)
+
+    async def delete() -> Response:
+        await _check_is_of(viewer, brand, content_id)
+        # Repeated after a deletion, it changes nothing; so what failed behind it can be pressed again.
+        gone = await viewer.orchestrator.delete_article(
+            content_id, reason=form.text("reason"), idempotency_key=form.once or None
+        )
+        await notes.erase_draft(request, content_id)
+        address = gone["published_url"] or gone["address"]
+        return await told(
+            request, viewer, f"/b/{brand}/articles", Notice("articles.deleted", {"address": address})
+        )
+
+    refused = partial(_show, request, brand, str(content_id), viewer)
+    return await once_or_refused(request, viewer, form, delete, refused)
+
+
+async def _check_is_of(viewer: PageViewer, brand: str, content_id: UUID) -> None:
+    """Raises HTTPException 404 for another brand's article."""
+    try:
+        content = await viewer.orchestrator.get_article(content_id)
+    except RefusedError as error:
+        if error.status != HTTPStatus.GONE:
+            raise
+    else:
+        if content["brand"]["slug"] != brand:
+            raise HTTPException(HTTPStatus.NOT_FOUND)

@@ -90,6 +90,13 @@ async def settle(request: Request, *, content_id: str, note: str, is_settled: bo
         )
 
 
+async def erase_draft(request: Request, content_id: UUID) -> None:
+    """Removes the notes about a draft and the links to its versions, for good."""
+    async with parts_of(request).connections.connection() as connection, connection.transaction():
+        await connection.execute("delete from notes where content_id = $1", content_id)
+        await connection.execute("delete from guest_links where content_id = $1", content_id)
+
+
 async def count_of_brand(request: Request, brand: str) -> int:
     async with parts_of(request).connections.connection() as connection:
         found: int = await connection.fetchval("select count(*) from notes where brand = $1", brand)
