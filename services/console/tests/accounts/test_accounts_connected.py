@@ -35,6 +35,16 @@ async def connected(person: httpx.AsyncClient, other: Any, **more: str) -> httpx
     return await person.post(f"{ACCOUNTS}/connect/mastodon", data=form)
 
 
+async def test_slots_of_an_account_that_is_not_connected_say_so(
+    acme: None, person: httpx.AsyncClient, other: Any
+) -> None:
+    await connected(person, other)
+    unknown = "No account of this brand is named"
+    assert unknown in (await person.get("/b/acme/calendar/slots/mastodno")).text
+    assert unknown not in (await person.get("/b/acme/calendar/slots/mastodon")).text
+    assert '<option value="mastodon">' in (await person.get("/b/acme/calendar")).text
+
+
 async def test_an_account_is_connected_by_its_key_which_is_shown_and_stored_nowhere(
     console: Any, acme: None, person: httpx.AsyncClient, other: Any, gateway: AsyncGateway
 ) -> None:

@@ -40,6 +40,10 @@ async def test_an_address_shows_this_calendar_alone_until_it_is_revoked(
         assert (key["scopes"], key["brands"]) == (["read"], ["acme"])
         shown = (await person.get(CALENDAR)).text
         assert "Ada&#39;s phone" in shown
+        same = await person.post(
+            f"{CALENDAR}/links", data={"once": "same", "name": " Ada's  phone "}, follow_redirects=True
+        )
+        assert "There is an address of this name already" in same.text
         assert path not in shown
         (revoke,) = [each for each in Links(shown).forms if each.endswith("/revoke")]
         assert (await viewer.post(revoke, data={"once": "b"})).status_code == 403

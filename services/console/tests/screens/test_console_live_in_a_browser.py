@@ -39,9 +39,11 @@ async def test_what_a_person_selects_and_types_stays_while_the_page_renews_itsel
         " document.getSelection().selectAllChildren(document.querySelector('#keyword-list tbody th')) }"
     )
     selected = await page.evaluate("document.getSelection().toString()")
+    place = await page.locator("#keyword-list").bounding_box()
     await submit(console, "water quality")
     note = page.locator("[data-live-note]")
     await expect(note).to_have_text(re.compile("Something new is here"))
+    assert await page.locator("#keyword-list").bounding_box() == place
     assert await page.evaluate("document.getSelection().toString()") == selected
     assert "water quality" not in await page.inner_text("#keyword-list")
     assert await page_checks.accessibility(page) == []

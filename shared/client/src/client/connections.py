@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _TIMEOUT_SECONDS: Final = 30
 KEEPALIVE_SECONDS: Final = 2
-"""Idle connections close after this, before a service (5 seconds) can close one under a request."""
+"""Idle connections close after this, before a service (9 seconds) can close one under a request."""
 _UNCHANGED: Final = 304
 _NO_CONTENT: Final = 204
 

@@ -37,6 +37,8 @@ async def make_link(request: Request, brand: str, viewer: Viewer, form: FormData
             token = await links.make(viewer, brand, name)
         except links.TooManyCalendarLinksError:
             return await told(request, viewer, back, Notice("calendar.links.full", {"n": links.MOST}))
+        except links.SameNameError:
+            return await told(request, viewer, back, Notice("calendar.links.same_name"))
         address = parts_of(request).urls.absolute(f"/c/{token}.ics")
         return page(request, viewer, "calendar/link.html.j2", brand=brand, name=name, address=address)
 

@@ -42,6 +42,10 @@ class TooManyCalendarLinksError(Exception):
     """The brand has MOST addresses already."""
 
 
+class SameNameError(Exception):
+    """The brand has an address of this name."""
+
+
 async def links_of(viewer: PageViewer, brand: str) -> list[CalendarLink]:
     """Returns a brand's addresses, without their tokens, which are stored nowhere."""
     async with viewer.connections.connection() as connection:
@@ -57,9 +61,14 @@ async def links_of(viewer: PageViewer, brand: str) -> list[CalendarLink]:
 
 
 async def make(viewer: PageViewer, brand: str, name: str) -> str:
-    """Makes an address with a key of its own, and returns its token. Raises TooManyCalendarLinksError."""
-    if len(await links_of(viewer, brand)) >= MOST:
+    """Makes an address with a key of its own, and returns its token. Raises TooManyCalendarLinksError and SameNameError."""
+    known = await links_of(viewer, brand)
+    if len(known) >= MOST:
         raise TooManyCalendarLinksError
+    name = name[:MAX_NAME]
+    # Two people who press in the same moment get two of one name: the list says who made which.
+    if any(each.name == name for each in known):
+        raise SameNameError
     link, token = uuid4(), new_token()
     made = await viewer.orchestrator.create_key(
         name=f"calendar-{link.hex[:12]}", scopes=["read"], brands=[brand], per_minute=_PER_MINUTE
@@ -73,7 +82,7 @@ async def make(viewer: PageViewer, brand: str, name: str) -> str:
             link,
             token_hash(token),
             brand,
-            name[:MAX_NAME],
+            name,
             made["about"]["key_id"],
             seal(made["key"].encode(), token_key(token), _purpose(link)),
             viewer.person.id,

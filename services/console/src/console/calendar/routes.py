@@ -14,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from console.accounts.connected import connected_names
 from console.calendar import link_routes, links, slot_routes, views
 from console.calendar.views import CalendarEntry, CalendarQuery
 from console.notices import Undo, can_undo
@@ -137,6 +138,7 @@ async def _show(
         # A service is named once, however many of its answers are missing.
         aways={each.service: each for each in (*read.aways, zones.settings, zones.slots) if not each},
         accounts=views.posting_times(accounts),
+        connected=await connected_names(viewer, brand) or (),
         quiet=(zones.settings or {}).get("quiet_hours"),
         refusal=refusal,
         retry=None if tried is None else tried.typed(entries),

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
+from console.accounts.connected import connected_names
 from console.calendar import slots
 from console.notices import Notice, Undo, UndoAct, told
 from console.pages import FormData, PageViewer, Viewer, once_or_refused, page, redirect
@@ -45,6 +46,7 @@ async def _show(
 ) -> Response:
     found = await _slots(viewer, brand, account)
     parts = await viewer.gather(queue=viewer.social.get_account_queue(brand, account))
+    names = await connected_names(viewer, brand)
     form = typed or slots.form_of(found, viewer.person.zone)
     zone = found["time_zone"] if found else viewer.person.zone
     t = replace(viewer.t, zone=zone)
@@ -58,6 +60,7 @@ async def _show(
         brand=brand,
         account=account,
         found=found,
+        is_unknown=names is not None and account not in names,
         form=form,
         weekdays=slots.WEEKDAYS,
         zones=sorted(available_timezones() | {form["zone"]} - {""}),

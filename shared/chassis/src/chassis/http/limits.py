@@ -37,8 +37,8 @@ class Limits:
     read_seconds: float = 10.0
     read_bytes: int = 10_000
     """Bytes that a client must read within `read_seconds` of an answer that does not fit into the buffers."""
-    idle_seconds: int = 5
-    """Time between two requests."""
+    idle_seconds: int = 9
+    """Time between two requests. Clients' pools close idle connections after 5 seconds as a rule, so none closes under a request."""
 
     @property
     def requests(self) -> int:
