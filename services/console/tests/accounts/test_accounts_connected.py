@@ -139,6 +139,40 @@ async def test_a_made_signing_secret_is_shown_once(acme: None, person: httpx.Asy
     assert again.headers["location"] == f"{ACCOUNTS}/hooks?done=unchecked"
 
 
+async def test_a_webhook_gets_another_signing_secret_which_is_shown_once(
+    console: Any, acme: None, person: httpx.AsyncClient, another: Any, other: Any
+) -> None:
+    made = await person.post(
+        f"{ACCOUNTS}/connect/webhook", data={"once": "w1", "name": "hooks", "setting-url": other.url}
+    )
+    before = re.findall(r"whsec_[^<\s]+", made.text)
+    page, path = f"{ACCOUNTS}/hooks", f"{ACCOUNTS}/hooks/rotate"
+    assert "Make another secret for hooks" in (await person.get(page)).text
+    shown = await person.post(path, data={"once": "r1"})
+    after = re.findall(r"whsec_[^<\s]+", shown.text)
+    assert len(after) == len(before) == 1
+    assert after != before
+    assert shown.headers["cache-control"] == "no-store"
+    assert re.findall(r"whsec_[^<\s]+", (await person.post(path, data={"once": "r1"})).text) == after
+    assert "whsec_" not in (await person.get(page)).text
+    await connected(person, other)
+    assert "Make another secret" not in (await person.get(f"{ACCOUNTS}/mastodon")).text
+    assert (await person.post(f"{ACCOUNTS}/mastodon/rotate", data={"once": "r2"})).status_code == 422
+    async with another("operator") as eve:
+        told = (await eve.get(page)).text
+        assert "Make another secret" not in told
+        assert "Only owners can do this; your role is operator." in told
+        assert (await eve.post(path, data={"once": "e"})).status_code == 403
+    connection = await asyncpg.connect(console.database_url)
+    try:
+        await connection.execute("update sessions set confirmed_at = now() - interval '1 hour'")
+    finally:
+        await connection.close()
+    asked = await person.post(path, data={"once": "r3"})
+    assert asked.status_code == 403
+    assert "whsec_" not in asked.text
+
+
 async def test_an_account_is_removed_only_after_the_password(
     console: Any, acme: None, person: httpx.AsyncClient, other: Any, gateway: AsyncGateway
 ) -> None:

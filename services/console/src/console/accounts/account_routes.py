@@ -25,7 +25,7 @@ from console.accounts.kinds import (
     settings_of,
 )
 from console.accounts.login_cookie import PendingLogin
-from console.pages import Form, FormData, PageViewer, Viewer, done_word, once, page, redirect
+from console.pages import Form, FormData, PageViewer, Viewer, done_word, once, once_shown, page, redirect
 from console.pages.parts import parts_of
 from console.service_clients import is_away, sentence_of
 from console.sign_in.confirming import confirm_password
@@ -37,6 +37,7 @@ DONE: Final = (
     "no_answer",
     "refused",
     "unchecked",
+    "rotated",
     "app_set",
     "target_added",
     "channel_added",
@@ -48,6 +49,8 @@ RETURN_PATH: Final = "/accounts/logged-in"
 ALL_BRANDS: Final = "*"
 _LONGEST_NAME: Final = 63
 _SHOWN: Final = 10
+_SIGNING: Final = "webhook"
+"""The kind of account whose messages are signed by a secret of this installation."""
 router = APIRouter()
 
 
@@ -193,7 +196,14 @@ async def connect(request: Request, brand: str, kind: str, viewer: Viewer, form:
     if not made:
         return response
     return page(
-        request, viewer, "accounts/secret.html.j2", brand=brand, kind=found, secret=made[0], name=name
+        request,
+        viewer,
+        "accounts/secret.html.j2",
+        brand=brand,
+        kind=found,
+        secret=made[0],
+        name=name,
+        is_rotated=False,
     )
 
 
@@ -362,7 +372,31 @@ async def show_account(request: Request, brand: str, name: str, viewer: Viewer) 
         use=views.use_of(account, about["channels"], about["targets"]) if about else "",
         may_connect=may_ask(viewer, Scope.ADMIN),
         may_operate=may_ask(viewer, Scope.OPERATE),
+        has_signing_secret=account["kind"] == _SIGNING,
     )
+
+
+@router.post("/b/{brand}/accounts/{name}/rotate")
+async def rotate_secret(request: Request, brand: str, name: str, viewer: Viewer, form: FormData) -> Response:
+    """Gives a webhook another signing secret, and shows it in this answer alone. The one before signs, too, until the next one."""
+    check_may_ask(viewer, Scope.ADMIN)
+    await confirm_password(request, viewer, form)
+
+    async def act() -> Response:
+        account = await _of_brand(viewer, brand, name)
+        made = await viewer.gateway.rotate_account_secret(name)
+        return page(
+            request,
+            viewer,
+            "accounts/secret.html.j2",
+            brand=brand,
+            kind=kind_named(account["kind"]),
+            secret=made["secret"],
+            name=name,
+            is_rotated=True,
+        )
+
+    return await once_shown(request, viewer, form, act, f"/b/{brand}/accounts/{name}?done=rotated")
 
 
 @router.post("/b/{brand}/accounts/{name}/test")
