@@ -26,8 +26,13 @@ WIDTHS = (1280, 360)
 
 
 @pytest.fixture
+async def monitor_database_url(make_database: Callable[[str], Awaitable[str]]) -> str:
+    return await make_database("monitor")
+
+
+@pytest.fixture
 async def service_urls(
-    make_database: Callable[[str], Awaitable[str]], broker_urls: dict[str, str]
+    make_database: Callable[[str], Awaitable[str]], broker_urls: dict[str, str], monitor_database_url: str
 ) -> AsyncIterator[dict[str, str]]:
     async def settings(name: str, **more: Any) -> dict[str, Any]:
         return {"database_url": await make_database(name), "service_key": KEY, "http_port": 0, **more}
@@ -47,12 +52,14 @@ async def service_urls(
             egress_reachable_networks="127.0.0.1/32",
         )
         async with running(GatewayApp(GatewaySettings.model_validate(of_gateway))) as gateway:
-            of_monitor = await settings(
-                "monitor",
-                rabbitmq_url=broker_urls["monitor"],
-                orchestrator_url=url,
-                gateway_url=f"http://127.0.0.1:{gateway.port}",
-            )
+            of_monitor = {
+                "database_url": monitor_database_url,
+                "service_key": KEY,
+                "http_port": 0,
+                "rabbitmq_url": broker_urls["monitor"],
+                "orchestrator_url": url,
+                "gateway_url": f"http://127.0.0.1:{gateway.port}",
+            }
             async with running(build_monitor(MonitorSettings.model_validate(of_monitor))) as monitor:
                 yield {
                     "orchestrator_url": url,

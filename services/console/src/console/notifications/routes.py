@@ -3,6 +3,7 @@
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
+from uuid import UUID
 from zoneinfo import available_timezones
 
 from fastapi import APIRouter
@@ -12,6 +13,8 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
+from console.ids import parse_id
+from console.list_filters import safe_link
 from console.notifications import views
 from console.notifications.views import RouteFields
 from console.pages import (
@@ -30,7 +33,7 @@ if TYPE_CHECKING:
     from client.services.monitor import answers
 
 NAVIGATION: Final = (NavigationEntry("notifications", "/notifications", 20, Scope.OPERATE),)
-DONE: Final = ("saved", "removed")
+DONE: Final = ("saved", "removed", "acknowledged")
 """What the page says was done, by the word in its address."""
 _SHOWN: Final = 20
 router = APIRouter(include_in_schema=False)
@@ -38,7 +41,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/notifications")
 async def list_routes(request: Request, viewer: Viewer) -> Response:
-    """The routes, each with whether it works, and the messages that were sent last."""
+    """What was noticed, the routes, each with whether it works, and the messages that were sent last."""
     viewer.check_may(Scope.OPERATE)
     return await _list(request, viewer)
 
@@ -50,7 +53,13 @@ async def _list(
     refusal: str = "",
     status: int = HTTPStatus.OK,
 ) -> Response:
+    is_over_too = "over" in request.query_params
     parts = await viewer.gather(
+        noticed=viewer.monitor.list_notifications(
+            open=None if is_over_too else True,
+            after=parse_id(request.query_params.get("after", "")),
+            limit=_SHOWN,
+        ),
         found=viewer.monitor.list_notification_routes(),
         messages=viewer.monitor.list_notification_messages(limit=_SHOWN),
     )
@@ -63,6 +72,10 @@ async def _list(
         tried=tried,
         refusal=refusal,
         tones=views.MESSAGE_TONES,
+        severity_tones=views.SEVERITY_TONES,
+        is_over_too=is_over_too,
+        is_continued="after" in request.query_params,
+        safe=safe_link,
         done=done_word(request, DONE),
         may_change=_may_change(viewer),
     )
@@ -77,6 +90,18 @@ def _check_may_change(viewer: PageViewer) -> None:
     viewer.check_may(Scope.OPERATE)
     if not _may_change(viewer):
         raise HTTPException(HTTPStatus.FORBIDDEN, viewer.t("notifications.all_brands_needed"))
+
+
+@router.post("/notifications/noticed/{notification_id}/acknowledge")
+async def acknowledge(request: Request, notification_id: UUID, viewer: Viewer, form: FormData) -> Response:
+    """Says that the person takes care of it: routes tell only its end from then on."""
+    viewer.check_may(Scope.OPERATE)
+
+    async def act() -> Response:
+        await viewer.monitor.acknowledge_notification(notification_id, idempotency_key=form.once or None)
+        return redirect(request, "/notifications?done=acknowledged")
+
+    return await once_or_refused(request, viewer, form, act, partial(_list, request, viewer))
 
 
 @router.get("/notifications/new")

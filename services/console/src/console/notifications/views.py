@@ -14,6 +14,7 @@ WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "satu
 CHANNELS: Final = frozenset({"discord", "slack", "smtp", "telegram", "webhook"})
 """Kinds of accounts that messages can be sent with."""
 MESSAGE_TONES: Final = {"sent": "good", "failed": "bad", "waiting": "warn", "sending": "warn"}
+SEVERITY_TONES: Final = {"critical": "bad", "warning": "warn"}
 _LONGEST_NUMBER: Final = 9
 _GROUP_SECONDS: Final = 60
 
