@@ -65,6 +65,8 @@ async def test_what_is_refused_stays_in_the_form(console: Any, person: httpx.Asy
     assert 'value="News Room &lt;b&gt;"' in refused.text
     assert 'value="many"' in refused.text
     assert "<details open>" in refused.text
+    nothing = await person.post(KEYS, data={"once": "k2", "name": "newsroom"})
+    assert (nothing.status_code, "A key must allow something" in nothing.text) == (422, True)
 
 
 async def test_the_password_is_asked_again_and_nothing_typed_is_lost(

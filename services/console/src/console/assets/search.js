@@ -61,8 +61,11 @@
   };
 
   const show = (html, text) => {
+    const held = results.contains(document.activeElement) ? document.activeElement.href : null;
     results.replaceChildren(...new DOMParser().parseFromString(html, "text/html").body.childNodes);
     results.dataset.of = text;
+    // Whoever is on a result already stays on it, or goes on from the field if it is not found any more.
+    if (held !== null) (links().find((each) => each.href === held) ?? input).focus();
   };
 
   const move = (event) => {

@@ -89,6 +89,11 @@ async def make_key(request: Request, viewer: Viewer, form: FormData) -> Response
     """Makes a key and shows it in this answer alone."""
     viewer.check_owner()
     fields = views.typed_fields(form)
+    if not fields.scopes:
+        nothing = viewer.t("keys.allows_nothing")
+        return await _list(
+            request, viewer, fields=fields, refusal=nothing, status=HTTPStatus.UNPROCESSABLE_ENTITY
+        )
     await confirm_password(request, viewer, form)
 
     async def act() -> Response:
