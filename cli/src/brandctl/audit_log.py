@@ -74,7 +74,7 @@ def audit_log(
         brandctl audit-log --of gateway --operation "PUT /v1/providers/{name}"
 
     Options:
-        of: The service whose changes to list.
+        of: The service that was changed.
         caller: Name of the API key, or `service` for the service key.
         operation: Method and path of the route, such as “PUT /v1/brands/{slug}”.
         after: Id of the last entry of the previous page.

@@ -106,7 +106,7 @@ class Group(typer.Typer):
     """A group of commands, or all of them."""
 
     def __init__(self, name: str, about: str, *services: type[Service], **given: Any) -> None:
-        """`about` is its help; what the commands of a first service share comes before its examples."""
+        """`about` is its help; before its examples come the texts that the commands of a first service share."""
         if services:
             shared = _help_of(services[0].service)
             begin, examples, rest = about.partition("\n\nFor example:")

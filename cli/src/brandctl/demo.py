@@ -156,7 +156,7 @@ def _model(folder: LocalFolder, cleanup: ExitStack) -> model.LocalModel:
 def _pipeline(
     stack: LocalStack, brand: BrandForm, keywords: tuple[str, ...], options: DemoOptions, console: Console
 ) -> CycleKeywords:
-    """Submits the keywords and follows them until they have ended, or for `patience` seconds if the demo ends by itself."""
+    """Submits the keywords and follows them until they have ended, or for `patience` seconds if the demo ends without Ctrl-C."""
     say(console, f"{brand.name}: {len(keywords)} keyword{'s' if len(keywords) > 1 else ''}")
     died = _DeathWatcher(stack, console)
     with Orchestrator(Address(stack.addresses.url("orchestrator"), stack.service_key)) as api:

@@ -55,8 +55,8 @@ def run_demo(
     """Turns keywords into published articles on this machine, with Debian packages only.
 
     Starts a private RabbitMQ and a private PostgreSQL (or uses RABBITMQ_URL and POSTGRES_URL) and the services,
-    submits the keywords, shows their progress and prints the links. Ctrl-C ends everything it started, and removes
-    what it made: `brandctl run` keeps its data.
+    submits the keywords, shows their progress and prints the links. Ctrl-C ends the processes and removes the data:
+    `brandctl run` keeps its data.
     """
     from brandctl import demo  # noqa: PLC0415
 

@@ -41,7 +41,7 @@ class Listing:
 
         Args:
             answer: the JSON, such as a page of a service.
-            items: what the table shows, if it is not `answer["items"]`.
+            items: the rows of the table, if not `answer["items"]`.
             more: whether the command takes the cursor of the next page as `--after`.
             nothing: replaces the text for an empty list.
             brand: the brand asked for, which may be a wrong one; None: all brands were.

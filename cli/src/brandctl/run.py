@@ -227,7 +227,7 @@ class ServiceSupervisor:
 
 
 def stop(folder: LocalFolder) -> int | None:
-    """Ends the run that holds the folder, and waits until it has ended; returns its process, None if there is none."""
+    """Ends the run that holds the folder, and waits until it has ended; returns its process, None without a run."""
     stopped = None
     while folder.is_held:
         holder = folder.holder()

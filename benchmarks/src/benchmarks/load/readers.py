@@ -23,7 +23,7 @@ _SLOWEST_SECONDS: Final = 60.0
 
 @dataclass(slots=True)
 class KindOfPage:
-    """What was seen of one kind of page."""
+    """Counts and times of the requests for one kind of page."""
 
     milliseconds: list[float] = field(default_factory=list)
     statuses: list[int] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Finds the console's screens by itself: the routes of its packages, at the addresses that its own pages link to."""
+"""Finds the console's screens: the routes of its packages, at the addresses that its own pages link to."""
 
 import pkgutil
 import re
@@ -65,7 +65,7 @@ class Screens:
         return min(found, key=lambda route: (route.count("{"), route), default=None)
 
     def crawl(self, url: str, cookie: str, begin: Iterable[str], known: Mapping[str, str]) -> None:
-        """Follows the links from some pages and from all whose parameters are known."""
+        """Follows the links from the given pages and from every page with known parameters."""
         filled = (route.format_map(_KnownParameters(known)) for route in self._patterns)
         wanted, seen = deque([*begin, *(each for each in filled if "{" not in each)]), set[str]()
         with httpx.Client(base_url=url, headers={"Cookie": cookie}, timeout=60, trust_env=False) as browser:
@@ -88,7 +88,7 @@ class Screens:
 
     @property
     def missing(self) -> list[str]:
-        """Routes of which no page knows an address."""
+        """Routes to which no page links."""
         reached = {self.route_of(each) for each in self.refused}
         return sorted(self._patterns.keys() - self.by_route.keys() - reached)
 

@@ -1,6 +1,6 @@
 """The stock of an agency: many brands with their articles and posts, copied in the databases from what the services made for one.
 
-Each copy has ids, addresses and times of its own; what has the same id in several databases has the same one in the copies.
+Each copy has ids, addresses and times of its own. Rows that share an id across databases share one in the copies, too.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""People of the console, who are signed in as everybody is: with a link and a password."""
+"""People of the console, signed in the usual way: with a link and a password."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -136,7 +136,7 @@ def connect(
         brandctl accounts connect mastodon --keep --brand acme --brand other
 
     Options:
-        name: What it is called. [default: its kind]
+        name: Its name. [default: its kind]
         brand: A brand that may use it; repeat for more.
         all_brands: Every brand may use it, and so may operators' notifications.
         url: Address of the site, server or receiver.

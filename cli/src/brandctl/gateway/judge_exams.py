@@ -22,7 +22,7 @@ WORST: int = 5
 def examine(
     gateway: Gateway, orchestrator: Orchestrator, name: str | None, *, again: bool, yes: bool
 ) -> Result:
-    """Shows the exam of a judge; begins one, after saying its price, if there is none or `again` is given."""
+    """Shows the exam of a judge; begins one, after saying its price, if it had no exam or `again` is given."""
     told = orchestrator.list_judges()
     judge = _chosen(told, name)
     if judge["exam"] is not None and not again:

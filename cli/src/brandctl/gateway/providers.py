@@ -100,7 +100,7 @@ def connect(
         brandctl providers connect brave --keep-key --per-minute 600
 
     Options:
-        name: What it is called. [default: its kind]
+        name: Its name. [default: its kind]
         url: Address of the provider; for a model, the part before /chat/completions.
         model: The model, as its provider calls it.
         price: Dollars per search.

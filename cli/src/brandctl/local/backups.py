@@ -80,7 +80,7 @@ def restore(stack: LocalStack, backup: Path, settings: Path, *, new_gateway_keys
     """Makes the data of a folder without data from a backup; everything is stopped before and after.
 
     Args:
-        stack: of which nothing runs.
+        stack: a stopped one.
         backup: a folder made by `make_backup`.
         settings: where the settings of the backup go, unless there are some.
         new_gateway_keys: whether the keys that opened the providers' keys are lost.

@@ -173,7 +173,7 @@ def launch(
 
 
 def go_on(folder: Path, *, port: int, password: str, log: Path) -> PostgresNode:
-    """Starts the server whose data `launch` created in `folder`, without waiting for it, also after a crash.
+    """Starts the server on the data that `launch` created in `folder`, also after a crash; does not wait for it.
 
     Args:
         folder: with the data.
@@ -210,7 +210,7 @@ def _start_server(data: Path, log: Path, *, keep_log: bool = False) -> processes
 def find_binaries(version: str | None = None) -> Path:
     """The folder with `initdb` and `postgres` of a major version, such as 15; of the newest one installed if not given.
 
-    Debian keeps them off the search path; what is on it may be a wrapper that changes users by itself.
+    Debian keeps them off the search path. A program found there may be a wrapper that changes users.
 
     Raises:
         NotInstalledError: there are none of that version.

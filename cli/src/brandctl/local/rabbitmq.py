@@ -118,8 +118,8 @@ def launch(
 ) -> RabbitNode:
     """Creates a node in `folder` and starts it without waiting for it.
 
-    With a `password`, `folder` may be there from an earlier run, whose node then continues, also after a crash; no process
-    may use it. Without one, it must not exist yet.
+    With a `password`, `folder` may be an earlier run's, even one that crashed: its node continues. No process
+    may use it. Without a password, the folder must not exist yet.
 
     The server's own start script is run, not Debian's wrapper of it: that one insists on the user `rabbitmq` and on
     the folders of the system. The node brings its own Erlang name server (epmd) on a port of its own, so that it meets

@@ -32,7 +32,7 @@ Overlay = Callable[[services.ServiceAddresses], Mapping[str, dict[str, str]]]
 
 @dataclass(slots=True)
 class LocalStack:
-    """Servers and services with their addresses. `children` are the services, and what else was started beside them."""
+    """Servers and services with their addresses. `children` are the processes: the services, and others started for the run."""
 
     folder: LocalFolder
     console: Console
@@ -47,7 +47,7 @@ class LocalStack:
 
     @classmethod
     def stopped(cls, folder: LocalFolder, console: Console) -> Self:
-        """A stack of which nothing runs, and no service will."""
+        """A stopped stack that will start no service."""
         return cls(folder, console, services.ServiceAddresses({}), "")
 
     def start_database(self) -> str:

@@ -1,4 +1,4 @@
-"""The address at which people open the console of a local run: until somebody owns it, a link that makes the owner's account."""
+"""The address of a local run's console: until it has an owner, a link that makes the owner's account."""
 
 from typing import Final
 
@@ -16,7 +16,7 @@ _PER_MINUTE: Final = 6000
 
 
 def console_address(stack: LocalStack) -> str:
-    """Returns the console's address, or a new start link while nobody owns the console.
+    """Returns the console's address, or a new start link while the console has no owner.
 
     The link is good once and for an hour. It belongs on the terminal, in no log and no file.
 
@@ -40,7 +40,7 @@ def console_address(stack: LocalStack) -> str:
 
 
 def _revoke_unused(orchestrator: Orchestrator, of_people: set[str]) -> None:
-    """Revokes the keys of links that nobody opened."""
+    """Revokes the keys of unopened links."""
     for key in items_of(orchestrator.list_keys, limit=200):
         unused = key["last_used_at"] is None and key["revoked_at"] is None
         if key["name"] == _KEY and unused and key["key_id"] not in of_people:

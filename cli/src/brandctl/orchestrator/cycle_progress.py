@@ -1,4 +1,4 @@
-"""How far a cycle is, in words. An orchestrator of an earlier version does not say what waits: its cycles are told without."""
+"""How far a cycle is, in words. Orchestrators of earlier versions do not report waiting keywords: the words leave them out."""
 
 import shlex
 from typing import TYPE_CHECKING, Final

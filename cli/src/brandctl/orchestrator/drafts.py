@@ -167,7 +167,7 @@ def approve(
 
     Options:
         content_ids: `content_id`, as `list` and cycles show it.
-        brand: With --all: slug of the brand whose drafts these are.
+        brand: With --all: slug of the brand.
         all_: All waiting drafts of the brand, in the versions that the command lists first.
         despite_newer: Approve even if there is a newer version, or during a rewrite.
     """
@@ -211,7 +211,7 @@ def send_back(
         brandctl drafts return 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f -m "Say how long it keeps."
 
     Options:
-        comment: What the model should change.
+        comment: The changes that the model should make.
     """
     seen = version or orchestrator.get_draft(content_id)["version"]
     return _decided(orchestrator.return_draft(content_id, version=seen, comment=comment))

@@ -1,4 +1,4 @@
-"""`brandctl people`: who may use the console."""
+"""`brandctl people`: the console's users and their roles."""
 
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Annotated, Final
@@ -62,11 +62,11 @@ def invite(
     owner: bool = False,
     brand: list[str] | None = None,
 ) -> Result:
-    """Makes a person's API key and prints a link, this once. It works once, within an hour; whoever opens it chooses the password.
+    """Makes a person's API key and prints a link, this once. It works once, within an hour; its recipient chooses a password.
 
     Options:
         name: Name to sign in with; audit logs name the person's API key after it.
-        role: What the person may do: viewer reads, author submits too, editor reviews too, operator changes brands too, owner does everything. [default: viewer]
+        role: The person's rights: viewer reads, author submits too, editor reviews too, operator changes brands too, owner does everything. [default: viewer]
         owner: The same as --role owner.
         brand: Only this brand; repeat for more. [default: all brands]
     """
@@ -155,7 +155,7 @@ def _revoke(orchestrator: Orchestrator, key_id: str) -> None:
 
 
 def _named(people: "list[answers.PersonView]", person: str) -> "answers.PersonView":
-    """Returns the person of that name, or whose id begins so."""
+    """Returns the person by name, or by the beginning of the id."""
     found = [each for each in people if each["name"].casefold() == person.casefold()]
     found = found or [
         each for each in people if len(person) >= _SHORTEST_ID and each["id"].startswith(person.lower())

@@ -112,7 +112,7 @@ def letters(publisher: Publisher, brand: Brand) -> Result:
 
 @app.command()
 def again(publisher: Publisher, brand: Brand, letter: UUID) -> Result:
-    """Sends a letter again to those of whom nobody knows whether they have it; they may get it twice.
+    """Sends a letter again to the subscribers in doubt. Those who did receive it get it twice.
 
     Options:
         letter: The id of its article, as `brandctl newsletter letters` shows it.

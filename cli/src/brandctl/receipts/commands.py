@@ -77,7 +77,7 @@ def list_receipts(
     Options:
         state: Only this state. [default: all but confirmed]
         before: With --service: the cursor that the previous page printed.
-        service: Whose. [default: all that have any]
+        service: Only this service's. [default: all that have receipts]
     """
     if before is not None and service is None:
         raise UsageError("--before continues the list of one service: give --service, too")

@@ -183,7 +183,7 @@ def edit(
         brandctl posts edit 0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f --text "Twelve hours, and no longer."
 
     Options:
-        text: What it is to say.
+        text: The new text.
         file: File with the new text; - is standard input.
         comment: Reason, stored with the decision.
     """

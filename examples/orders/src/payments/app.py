@@ -31,7 +31,7 @@ async def charge(message: DomainMessage[ChargeCard], context: Context) -> Record
 
 
 async def ask_card_network(order: ChargeCard, attempt: int) -> str | None:
-    """Stands in for a network that charges an `order_id` once, however many requests it gets."""
+    """Imitates a network that charges an `order_id` once, however many requests it gets."""
     await asyncio.sleep(0.2)
     if order.card == "busy-once" and attempt == 1:
         raise ConnectionError("the card network is busy")

@@ -1,4 +1,4 @@
-"""The filters of a list, as they stand in its address. Pure: no I/O; the time is an argument."""
+"""The filters of a list, read from its address. Pure: no I/O; the time is an argument."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _MAX_TEXT: Final = 200
 
 @dataclass(frozen=True, slots=True)
 class ListFilter:
-    """What a person asked a list for; empty: anything."""
+    """The filter of a list; empty fields match all items."""
 
     text: str = ""
     state: str = ""

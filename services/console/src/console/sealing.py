@@ -60,7 +60,7 @@ def unseal(sealed: bytes, key: bytes, purpose: str) -> bytes:
 
 
 def token_hash(token: str) -> bytes:
-    """What the database keeps of a token, to find its row by."""
+    """The hash of a token; the database finds the token's row by it."""
     return hashlib.sha256(token.encode()).digest()
 
 

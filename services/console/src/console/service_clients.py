@@ -32,7 +32,7 @@ _AWAY: Final = frozenset({502, 503, 504})
 
 @dataclass(frozen=True, slots=True)
 class Away:
-    """Stands in a page for what a service did not answer."""
+    """Replaces the answer of an unreachable service on a page."""
 
     service: str
     since: datetime
@@ -43,7 +43,7 @@ class Away:
 
 
 class SharedTransport(httpx.AsyncHTTPTransport):
-    """Leaves no connection open, whoever cancels a request, and whenever it closes.
+    """Leaves no connection open, even if a caller cancels a request or the pool closes.
 
     httpx loses connections in two ways: a request that is cancelled while it closes idle ones of the pool closes only the first, and
     one that still connects while the pool closes stays open. So requests run in tasks that callers do not cancel, and the pool
@@ -169,7 +169,7 @@ class PersonClients:
 
 
 def sentence_of(error: RefusedError, t: Texts) -> str:
-    """What the service refuses, for a person: in their language by its code, without the status for programs."""
+    """A service's refusal as a sentence for a person: in their language by its code, without the status for programs."""
     return sentence_by_code(error.code, str(error.problem.get("detail") or error), t)
 
 

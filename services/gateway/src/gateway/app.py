@@ -176,7 +176,7 @@ class GatewayApp(App):
 
 
 def _identity_provider(settings: Settings, resolve: Resolve, clock: Clock) -> IdentityProvider | None:
-    """None: nobody signs in at one."""
+    """Returns the identity provider; None without one in the settings."""
     if settings.oidc_issuer is None or settings.oidc_client_id is None:
         return None
     return IdentityProvider(

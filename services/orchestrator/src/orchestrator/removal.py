@@ -32,7 +32,7 @@ class DeletedArticle:
 
 
 class DeletedArticleError(RefusalError):
-    """The article was deleted; the message says when and by which caller."""
+    """The article was deleted; the message names the time and the caller."""
 
     def __init__(self, article: DeletedArticle) -> None:
         super().__init__(codes.ARTICLE_DELETED, str(article))

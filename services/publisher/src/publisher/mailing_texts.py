@@ -1,4 +1,4 @@
-"""What readers are told about a newsletter, in the language of the brand."""
+"""Texts for readers about a newsletter, in the language of the brand."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -354,7 +354,7 @@ def split_opening(body: Markup) -> tuple[Markup, Markup]:
 
 
 def share_links(address: str, title: str) -> tuple[tuple[str, str], ...]:
-    """Names and addresses of pages that share an article: plain links, which tell nobody anything until they are followed."""
+    """Names and addresses of pages that share an article: plain links, which send nothing until a reader follows them."""
     both, one = f"{title} {address}", quote(address, safe="")
     return (
         ("Email", f"mailto:?subject={quote(title, safe='')}&body={one}"),

@@ -39,7 +39,7 @@ class ResearchFacts:
 
 @dataclass(frozen=True, slots=True)
 class StoredResearch:
-    """A stored result. What it found is JSON in the shape of the API, which nothing here looks into."""
+    """A stored result. Its sources are JSON in the shape of the API, which this module does not parse."""
 
     facts: ResearchFacts
     sources: str
@@ -85,7 +85,7 @@ class NewResearch:
 async def fresh_researches(
     connection: Connection, keys: Sequence[ResearchCacheKey]
 ) -> list[ResearchId | None]:
-    """Return the latest unexpired research for each key, None where there is none, by the database's clock."""
+    """Return the latest unexpired research for each key, else None, by the database's clock."""
     rows = await connection.fetch(
         """
         select n, research_id
@@ -265,7 +265,7 @@ async def get_researches(
 
 
 async def expire_researches(connection: Connection) -> None:
-    """Expire all cached research: what it says about rights may no longer hold."""
+    """Expire all cached research: its statements about rights may be outdated."""
     await connection.execute("update research set expires_at = now() where expires_at > now()")
 
 

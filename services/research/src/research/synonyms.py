@@ -107,7 +107,7 @@ def all_words() -> list[str]:
 
 
 class Synonyms:
-    """What stands for a stemmed word; `stems` are those of `words()`."""
+    """Synonyms of stemmed words; `stems` are those of `words()`."""
 
     def __init__(self, stems: Mapping[str, str]) -> None:
         self._equal = _by_lexeme(EQUAL, stems)

@@ -1,4 +1,4 @@
-"""`/v1/brands/{slug}/topics`: what a brand's documents treat."""
+"""`/v1/brands/{slug}/topics`: the subjects of a brand's documents."""
 
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Final

@@ -63,7 +63,7 @@ class NothingToSayError(UnfitStoryError):
 
 
 def drafts(story: Story) -> tuple[ChannelDraft, ...]:
-    """A draft for each other channel, in the table's order; channels for which there is none are left out."""
+    """A draft for each other channel, in the table's order; channels without a draft are left out."""
     return _drafts(story)
 
 

@@ -167,7 +167,7 @@ def _capitalised(title: str) -> str:
 
 
 def _hashtags(keyword: str, tags: Iterable[str]) -> tuple[str, ...]:
-    """The brand's tags, and a keyword of one word. Words put together by a program are hashtags that nobody follows."""
+    """The brand's tags, and a keyword of one word. Hashtags of words joined by a program have no followers."""
     single = (keyword,) if len(keyword.split()) == 1 else ()
     made = filter(None, map(hashtag, (*single, *tags)))
     return tuple({tag.casefold(): tag for tag in made}.values())

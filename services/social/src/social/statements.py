@@ -118,7 +118,7 @@ def _statements(text: str, origin: int) -> Iterator[Statement]:
 
 
 def stands_alone(sentence: str, *, is_quoted: bool = True) -> bool:
-    """Whether the sentence is whole and can be understood by somebody who sees nothing else.
+    """Whether the sentence is whole and can be understood without any other.
 
     Points in the article's own words were written to stand alone, and need no full stop.
     """

@@ -1,4 +1,4 @@
-"""What the generated methods call: sends a request, and returns the answer or raises an error of `client.errors`.
+"""The base of the generated clients: sends a request, and returns the answer or raises an error of `client.errors`.
 
 A service is a context manager; without one, `close()` ends its connections. It connects at the first call.
 """

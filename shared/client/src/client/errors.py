@@ -17,7 +17,7 @@ class UnreachableError(ClientError):
 
 
 class StrangeAnswerError(ClientError):
-    """The answer is none of this service: the address may be another server's."""
+    """The answer cannot be from this service: the address may be another server's."""
 
 
 class UnchangedError(ClientError):

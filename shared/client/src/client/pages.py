@@ -46,7 +46,7 @@ def items_of(read: Callable[..., PageT], *path: object, **query: object) -> Iter
 def read_up_to(
     limit: int, read: Callable[..., PageT], *path: object, cursor: str = "after", **query: object
 ) -> PageT:
-    """Returns up to `limit` entries as one page, whose `next` is the cursor of the rest."""
+    """Returns up to `limit` entries as one page; its `next` is the cursor of the rest."""
     items: list[Any] = []
     while True:
         wanted = min(limit - len(items), MAX_PAGE)

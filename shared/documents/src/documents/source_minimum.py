@@ -14,6 +14,6 @@ def sources_needed(*, quotable: bool, min_sources: int) -> int:
 
     Args:
         quotable: whether all sources may be quoted at length: the brand's own, or under a licence that allows it.
-        min_sources: what the brand asks for where a source is somebody else's.
+        min_sources: the brand's minimum where a source is another author's.
     """
     return 1 if quotable else min_sources

@@ -1,1 +1,1 @@
-"""What is known of outside networks, sites and providers, as data. See the README."""
+"""Facts about outside networks, sites and providers, as data. See the README."""

@@ -20,9 +20,9 @@ class OAuthLogin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """What a person gives to connect an account of a kind, and where its requests go.
+    """The settings for connecting an account of a kind, and the address of its requests.
 
-    `secret` and `user` name the fields of the gateway's credentials that hold them; empty: there is none.
+    `secret` and `user` name the fields of the gateway's credentials that hold them; empty without one.
     """
 
     kind: str

@@ -23,7 +23,7 @@ _ODD_LETTERS = str.maketrans({"\u0130": "i", "\u0131": "i", "\u017f": "s"})
 
 
 class PhrasePatterns:
-    """Case-insensitive patterns; each comes with lower-case words, one of which is in every text that it matches.
+    """Case-insensitive patterns. Each comes with lower-case words: every text that it matches has at least one.
 
     The search for the words comes first: most texts have none, and a pattern takes a hundred times as long.
     """

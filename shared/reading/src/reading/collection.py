@@ -1,4 +1,4 @@
-"""What the documents of a collection have in common: their hierarchy, the product's words, copies, indexes. Pure.
+"""Common facts about the documents of a collection: hierarchy, words of the product, copies, indexes. Pure.
 
 All functions take what an index keeps of each document, so that none needs all documents in memory.
 """
@@ -140,7 +140,7 @@ def copies(texts: Mapping[str, str]) -> frozenset[str]:
 
 
 def _page_of_source(path: str) -> str | None:
-    """Returns the page that Sphinx makes of a source that it publishes beside it."""
+    """Returns the page that Sphinx made of a source that it publishes as well."""
     root, folder, source = path.rpartition("_sources/")
     return f"{root}{source.split('.', 1)[0]}.html" if folder else None
 

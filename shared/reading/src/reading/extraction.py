@@ -129,7 +129,7 @@ def _drop_long_paragraphs(state: StateCore) -> None:
 
 
 def _name_headings(state: StateCore) -> None:
-    """Give headings the ids by which links of Markdown name them: "Heat a kiln" is `#heat-a-kiln`."""
+    """Give headings the ids that links of Markdown use: "Heat a kiln" is `#heat-a-kiln`."""
     for heading, text in pairwise(state.tokens):
         if heading.type == "heading_open":
             words = _NO_SLUG.sub("", text.content[:MAX_TITLE].lower()).split()

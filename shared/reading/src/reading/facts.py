@@ -124,7 +124,7 @@ _NOBODY: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class DocumentFacts:
-    """What a file states about itself, besides its prose. `published_on`: day of the last change, else of publication."""
+    """A file's statements about itself, outside its prose. `published_on`: day of the last change, else of publication."""
 
     title: str | None = None
     url: str | None = None

@@ -1,4 +1,4 @@
-"""What an operator states about the documents of a folder, in a file beside them: `sources.toml`. Pure.
+"""The operator's statements about the documents of a folder, from its file `sources.toml`. Pure.
 
     work = "The Handbook"
     author = "Jane Doe"

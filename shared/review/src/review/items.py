@@ -1,4 +1,4 @@
-"""What a decision depends on, and what follows from it."""
+"""Input and effects of decisions about items."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -44,7 +44,7 @@ class ReviewItem:
 
 
 class Effect(StrEnum):
-    """What a service does after a decision; the decision, its record and the item after it have the details."""
+    """An act of the service after a decision; the decision, its record and the changed item have the details."""
 
     PUBLISH = "publish"
     """Publishes the version of the record, in a slot if it has some and the decision does not say `at_once`."""

@@ -1,7 +1,7 @@
-"""The state machine: what a decision about an item changes, or why it is refused.
+"""The state machine: turns a decision about an item into changes or a refusal.
 
 Two people may decide at the same time, and a request may come twice. The same decision again changes nothing; a decision about an
-outdated state is refused with what happened meanwhile.
+outdated state is refused with the events since.
 """
 
 from dataclasses import dataclass, replace
@@ -64,7 +64,7 @@ class DecisionOutcome:
 
 
 def decide(item: ReviewItem, decision: Decision, now: datetime) -> DecisionOutcome | DecisionRefusal:
-    """What a decision changes about an item that the caller has locked.
+    """Returns the changes that a decision makes to an item, or a refusal. The caller has locked the item.
 
     Raises:
         KeyError: such a decision does not exist for this kind of item.

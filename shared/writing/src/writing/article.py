@@ -13,7 +13,7 @@ MIN_WORDS = 250
 
 @dataclass(frozen=True, slots=True)
 class BrandWishes:
-    """What a brand asks of its articles: those of its settings that have the names of these fields."""
+    """A brand's wishes for its articles: its settings with the names of these fields."""
 
     min_sources: int
     """The least number of independent sources that an article cites."""

@@ -13,7 +13,7 @@ ResultT = TypeVar("ResultT")
 
 
 class PaidSteps(Protocol):
-    """Steps whose results are stored, so that none is paid for twice."""
+    """Steps with stored results, so that none is paid for twice."""
 
     @property
     def brand_slug(self) -> str:

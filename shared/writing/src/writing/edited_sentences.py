@@ -1,4 +1,4 @@
-"""Has a judge read the sentences that people changed, as it reads those of a model. What the rules on words refuse is not asked."""
+"""Has a judge read the sentences that people changed, as it reads a model's. It skips those that the rules on words refuse."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""What the sentences of a stored article rest on, as far as they still stand. Pure."""
+"""The evidence for the sentences of a stored article that are unchanged. Pure."""
 
 from dataclasses import replace
 from datetime import datetime

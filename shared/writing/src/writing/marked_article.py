@@ -60,7 +60,7 @@ class MarkedBlock:
 
 @dataclass(frozen=True, slots=True)
 class ReadSentence:
-    """What a judge found of a sentence that a person wrote or changed."""
+    """A judge's verdict on a sentence that a person wrote or changed."""
 
     text: str
     verdict: str
@@ -81,7 +81,7 @@ def mark_article(
         markdown: the body of a version.
         evidence: what its writer stored, also of sentences that people removed since.
         language: of the article, as a BCP 47 tag.
-        read: what a judge found of changed sentences; of two about one sentence, the last one counts.
+        read: a judge's verdicts on changed sentences; of two about one sentence, the last one counts.
     """
     marker = _Marker(evidence, read, is_english=language.casefold().startswith("en"))
     return tuple(

@@ -1,4 +1,4 @@
-"""Routes that connect, test and remove a brand's accounts. What is secret goes to the gateway, and is kept nowhere here."""
+"""Routes that connect, test and remove a brand's accounts. Secrets go to the gateway; the console stores none."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
@@ -164,7 +164,7 @@ async def _or_form(
     form: Form,
     act: Callable[[], Awaitable[Response]],
 ) -> Response:
-    """Acts once; what is refused is said above the form."""
+    """Acts once; a refusal is shown above the form."""
     try:
         return await once(request, viewer, form, act)
     except _RefusedForm as error:
@@ -335,7 +335,7 @@ async def complete_login(request: Request, brand: str, kind: str, viewer: Viewer
 @router.get("/b/{brand}/accounts/login/{kind}")
 @router.get("/b/{brand}/accounts/login/{kind}/complete")
 async def show_connect_again(request: Request, brand: str, kind: str, viewer: Viewer) -> Response:
-    """A reload of a refusal, or of a log-in, begins with the form again."""
+    """A reload of a refusal, or of a log-in, leads back to the form."""
     check_may_ask(viewer, Scope.ADMIN)
     return redirect(request, f"/b/{brand}/accounts/connect/{_kind(viewer, kind).name}")
 

@@ -124,7 +124,7 @@ def can_return_to(address: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LoginResult:
-    """What the address says that a log-in ended at."""
+    """The outcome of a log-in, read from the address that it ended at."""
 
     code: str
     """Empty: there is none."""

@@ -1,4 +1,4 @@
-"""What the pages about accounts and targets show. Pure: no I/O."""
+"""Contents of the pages about accounts and targets. Pure: no I/O."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -219,7 +219,7 @@ def policy_with(policy: Mapping[str, Any], account: Mapping[str, Any]) -> dict[s
 
 
 def target_settings(form: Form) -> dict[str, Any]:
-    """Returns the settings that a person chose for a target; what is empty gets its default."""
+    """Returns the settings that a person chose for a target; without empty fields, which get their defaults."""
     told: dict[str, Any] = {
         name: value
         for name in ("kind", "account", "author", "address", "folder", "profile")

@@ -1,4 +1,4 @@
-"""What the pages about articles show, made from the services' answers. Pure: no I/O, no clock."""
+"""Contents of the pages about articles, made from the services' answers. Pure: no I/O, no clock."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ def article_state(content: Mapping[str, Any]) -> str:
 def places_of(
     content: Mapping[str, Any], home: str, placements: Sequence[Mapping[str, Any]]
 ) -> tuple[ArticlePlace, ...]:
-    """The article's home, whose address is the canonical one, then its further targets."""
+    """The article's home, which has the canonical address, then its further targets."""
     state = article_state(content)
     first = ArticlePlace(
         home,

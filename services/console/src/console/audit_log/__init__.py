@@ -1,1 +1,1 @@
-"""Who has changed what, over all services."""
+"""The audit log of all services: changes and their callers."""

@@ -92,7 +92,7 @@ OPERATIONS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """What a person asked the log for, as it stands in the address; empty: anything."""
+    """The filter of the log, read from the address; empty fields match all entries."""
 
     person: str = ""
     service: str = ""
@@ -134,7 +134,7 @@ class LogFilter:
         return found
 
     def arguments(self, zone: str) -> dict[str, Any]:
-        """Returns what every service is asked for, beside the place."""
+        """Returns the arguments of each service's request, without the cursor."""
         first, last = _day(self.since), _day(self.until)
         return {
             "caller": None if not self.person else caller_of(self.person),
@@ -157,7 +157,7 @@ class LogFilter:
 
 
 def caller_of(person: str) -> str:
-    """Returns the name of the key of somebody: “Ada Löwe” has `ada-loewe`; the name of a key stays."""
+    """Returns the name of a person's key: `ada-loewe` for “Ada Löwe”; the name of a key stays."""
     return person if _KEY_NAME.fullmatch(person) else key_name(person)
 
 

@@ -79,7 +79,7 @@ async def audit_brand(request: Request, brand: str, viewer: Viewer, form: FormDa
 
 @router.get("/b/{brand}/audits/{audit_id}")
 async def show_audit(request: Request, brand: str, audit_id: UUID, viewer: Viewer) -> Response:
-    """What an audit found."""
+    """Shows the findings of an audit."""
     return await _show(request, brand, audit_id, viewer)
 
 

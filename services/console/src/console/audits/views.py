@@ -1,4 +1,4 @@
-"""What the pages about audits show. Pure: no I/O."""
+"""Contents of the pages about audits. Pure: no I/O."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

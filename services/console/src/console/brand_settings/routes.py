@@ -53,7 +53,7 @@ async def read_erasure(
     fields: Mapping[str, str],
     query: Mapping[str, str],  # noqa: ARG001  (every reading gets one)
 ) -> Any:
-    """What the page about an erasure shows."""
+    """Reads the state of an erasure for its page."""
     return await read_each(clients.orchestrator.get_brand_erasure(fields["brand"]))
 
 
@@ -146,7 +146,7 @@ def _tag(text: str) -> str:
 
 @router.post("/b/{brand}/settings/pause")
 async def pause(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
-    """Begins nothing more for the brand, until somebody resumes it."""
+    """Pauses a brand: it begins nothing more until a person resumes it."""
     viewer.check_may(Scope.OPERATE)
 
     async def act() -> Response:
@@ -177,7 +177,7 @@ UNDO: Final[dict[str, UndoAct]] = {"brand.resume": _undo_pause}
 
 @router.get("/b/{brand}/settings/erase")
 async def show_erasure(request: Request, brand: str, viewer: Viewer) -> Response:
-    """What an erasure removes; of a brand that is erased, how far it is."""
+    """Shows the data that an erasure removes, or the progress of one that has begun."""
     viewer.check_owner()
     return await _erasure(request, brand, viewer)
 

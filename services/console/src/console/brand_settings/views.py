@@ -1,4 +1,4 @@
-"""What the page of a brand's settings shows, and what its form changes. Pure: no I/O."""
+"""Contents of the page of a brand's settings, and the changes of its form. Pure: no I/O."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -123,7 +123,7 @@ def typed_fields(form: Form, prefix: str = "") -> dict[str, str]:
 
 
 def changed_policy(policy: Mapping[str, Any], typed: Mapping[str, str]) -> dict[str, Any]:
-    """Returns all settings of a brand with those of the form; what the form does not have stays as it is."""
+    """Returns all settings of a brand, with the form's values in place of the former ones."""
     wanted = dict(policy)
     for name, field in FIELDS.items():
         if name in _OWN_SHAPE:
@@ -151,7 +151,7 @@ def changed_policy(policy: Mapping[str, Any], typed: Mapping[str, str]) -> dict[
 
 
 def _number(text: str) -> int | str | None:
-    """Returns a number; what is none stays as it was typed, so that the service says what is wrong with it."""
+    """Returns a number; any other text stays as typed, so that the service refuses it with its reason."""
     if not text:
         return None
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER else text

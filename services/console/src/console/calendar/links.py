@@ -1,7 +1,7 @@
 """Addresses of a brand's calendar for other programs, in the console's own database.
 
-Each has an API key of its own, which may only read this brand. The key is stored sealed by the address's token, of which the database
-has the hash alone.
+Each has an API key of its own, which may only read this brand. The key is sealed with the address's token. The database has only
+the token's hash.
 """
 
 from dataclasses import dataclass

@@ -62,7 +62,7 @@ LIVE: Final = (LivePage("/b/{brand}/calendar", read_calendar),)
 
 @router.get("/b/{brand}/calendar")
 async def show_calendar(request: Request, brand: str, viewer: Viewer) -> Response:
-    """What goes out when, with the view, the days and the filters of the address."""
+    """Shows articles and posts by time, with the view, days and filters of the address."""
     return await _show(request, brand, viewer, request.query_params)
 
 
@@ -151,7 +151,7 @@ async def _show(
 
 @dataclass(frozen=True)
 class _CalendarReading:
-    """What the services answered."""
+    """The services' answers."""
 
     articles: list[Any]
     posts: list[Any]
@@ -220,7 +220,7 @@ class _EntryPress:
         return {name: told[name] for name in ("view", "day", "kind", "zone") if name in told}
 
     def typed(self, entries: list[CalendarEntry]) -> _TypedMove | None:
-        """What was typed, if the entry is on the page and may be moved."""
+        """The typed day and time, if the entry is on the page and may be moved."""
         kind = self.kind.removesuffix("s")
         for each in entries:
             if (each.kind, each.id) == (kind, self.entry_id) and each.can_move:

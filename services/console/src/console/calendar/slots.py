@@ -51,7 +51,7 @@ def typed_form(form: Form) -> dict[str, Any]:
 
 
 def asked_of(typed: Mapping[str, Any]) -> dict[str, Any]:
-    """What the service is asked for, which refuses what is no time or number; days with the same times are one line."""
+    """The request to the service, which refuses malformed times and numbers; days with the same times are one line."""
     by_times: dict[tuple[str, ...], list[str]] = {}
     for day in WEEKDAYS:
         times = tuple(sorted({_clock(each) for each in _SEPARATORS.split(typed["days"][day]) if each}))

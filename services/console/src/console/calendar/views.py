@@ -1,4 +1,4 @@
-"""What the calendar shows, made from the services' answers. Pure: no I/O; the time is an argument."""
+"""Contents of the calendar, made from the services' answers. Pure: no I/O; the time is an argument."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ CALLED_OFF: Final = "called_off"
 
 @dataclass(frozen=True, slots=True)
 class CalendarQuery:
-    """What a person asked the calendar for, as it stands in the address."""
+    """View, days and filters of the calendar, read from the address."""
 
     view: str
     day: date
@@ -297,7 +297,7 @@ def is_zone(name: str) -> bool:
 
 
 def told_moment(day: str, clock: str, zone: ZoneInfo) -> datetime | None:
-    """The moment that the fields of a form name, in UTC; None if there is none, as where the clocks skip it."""
+    """The moment that the fields of a form name, in UTC; None if it does not exist, such as when the clocks skip it."""
     try:
         on, at = date.fromisoformat(day), time.fromisoformat(clock)
         found, _ = moments(on, at.replace(tzinfo=None), zone)

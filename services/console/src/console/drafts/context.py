@@ -139,7 +139,7 @@ def _passage(
 def _quotation(
     n: int, sentence: str, sources: Mapping[int, Mapping[str, Any]], listed: Mapping[int, Mapping[str, Any]]
 ) -> PassageInContext:
-    """The place of a sentence that is printed as it stands in its source."""
+    """The place of a sentence that quotes its source word for word."""
     pieces = list(_pieces(sources.get(n)))
     wanted = _plain(sentence)
     places = [at for at, each in enumerate(pieces) if wanted in _plain(each.text)][:1]

@@ -34,7 +34,7 @@ Version = Annotated[int | None, Query(ge=1, le=MAX_VERSION)]
 
 
 async def read_draft(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filters)
-    """What a person who has the draft open should hear of: a newer version, or a decision. None for an unknown draft."""
+    """Reads the news for an open draft's page: a newer version, or a decision. None for an unknown draft."""
     if not is_id(fields["content_id"]):
         return None
     try:

@@ -137,7 +137,7 @@ FIELDS: Final = ("title", "meta_description", "slug", "body_markdown")
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Somebody else stored a version while a person was writing."""
+    """Another person stored a version while this one was writing."""
 
     version: int
     """The newest version."""
@@ -149,7 +149,7 @@ class Conflict:
 
 
 def find_conflict(base: Mapping[str, Any], mine: Mapping[str, str], newest: Mapping[str, Any]) -> Conflict:
-    """Joins what a person wrote from version `base` with the version that somebody else stored meanwhile."""
+    """Merges a person's text, written from version `base`, with the version that another person stored meanwhile."""
     merged, places = {}, 0
     for name, text in mine.items():
         before, theirs = field_text(base, name), field_text(newest, name)

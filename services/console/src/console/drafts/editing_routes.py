@@ -121,7 +121,7 @@ def _add_changing(routes: APIRouter) -> None:
 
 
 def _written(form: Form) -> dict[str, str]:
-    """What a person wrote, by field."""
+    """The written texts, by field."""
     return {
         name: form.raw(name) if name in {"body_markdown", "key_points"} else form.text(name)
         for name in (*FIELDS, "key_points")
@@ -146,7 +146,7 @@ async def _not_saved(
     written: dict[str, str],
     error: RefusedError,
 ) -> Response:
-    """Shows the editor with every word that was typed; if somebody else was faster, with their change joined in."""
+    """Shows the editor with every typed word; if another person saved first, with their change merged."""
     draft = await find_draft(viewer, brand, content_id)
     conflict: Conflict | None = None
     changes: Any = None

@@ -191,5 +191,5 @@ async def add_note(
 
 
 async def forget_ended(connection: Connection) -> None:
-    """Removes links that are over; what was written through them stays."""
+    """Removes expired links; notes written through them stay."""
     await connection.execute("delete from guest_links where expires_at < now()")

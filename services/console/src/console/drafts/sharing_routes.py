@@ -21,7 +21,7 @@ def add_notes(routes: APIRouter) -> None:
     async def add_note(
         request: Request, brand: str, content_id: str, viewer: Viewer, form: FormData
     ) -> Response:
-        """Adds a note, or an answer to one. Everybody who may see the brand may write them."""
+        """Adds a note, or an answer to one. All people who may see the brand may write notes."""
         await find_draft(viewer, brand, content_id)
 
         async def act() -> Response:
@@ -55,7 +55,7 @@ def add_guest_links(routes: APIRouter) -> None:
     async def make_guest_link(
         request: Request, brand: str, content_id: str, viewer: Viewer, form: FormData
     ) -> Response:
-        """Makes a link for somebody without an account; it is shown once, in the answer."""
+        """Makes a link for a guest without an account; the answer shows it, this once."""
         viewer.check_may(Scope.REVIEW)
         await find_draft(viewer, brand, content_id)
         version, guest = version_of(form), form.text("guest")[: guest_links.MAX_NAME]

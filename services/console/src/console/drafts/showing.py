@@ -48,7 +48,7 @@ def version_of(form: Form, name: str = "version") -> int:
 def refusals_shown(
     request: Request, brand: str, content_id: str, viewer: PageViewer, act: Act, typed: Form | None = None
 ) -> Act:
-    """The same act, whose refusal is shown on the draft's page with everything that was typed."""
+    """Wraps an act so that the draft's page shows its refusal, with everything that was typed."""
 
     async def told() -> Response:
         try:

@@ -1,4 +1,4 @@
-"""What the screens of drafts show, from the answers of the services. Pure."""
+"""Contents of the screens of drafts, from the services' answers. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _LISTS: Final = frozenset({"item"})
 
 @dataclass(frozen=True, slots=True)
 class DraftQuery:
-    """The state of the list, as its address has it. What an address has beside that is ignored."""
+    """The state of the list, read from its address; other parameters are ignored."""
 
     state: str = ""
     author: str = ""
@@ -93,7 +93,7 @@ class ShownBlock:
 
 @dataclass(frozen=True, slots=True)
 class BlockGroup:
-    """Blocks that stand in one element: the items of a list, the rows of a table, the lines of a listing."""
+    """Blocks of one HTML element: the items of a list, the rows of a table, the lines of a listing."""
 
     kind: str
     blocks: tuple[ShownBlock, ...]
@@ -155,7 +155,7 @@ class ChosenDraft:
 
 
 def chosen_drafts(values: Sequence[str]) -> list[ChosenDraft]:
-    """Returns the drafts that a form names as `id:version`, each once; what is malformed is left out."""
+    """Returns the drafts that a form names as `id:version`, each once, without malformed ones."""
     found: dict[str, ChosenDraft] = {}
     for value in values:
         content_id, _, version = value.partition(":")

@@ -26,7 +26,7 @@ router = APIRouter(include_in_schema=False)
 
 
 async def read_home(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (home has no fields)
-    """What the home page of all brands counts."""
+    """Reads the counts of the home page of all brands."""
     since = datetime.now(UTC) - _WEEK
     after = query.get("after") or None
     return await read_each(
@@ -36,7 +36,7 @@ async def read_home(clients: PersonClients, fields: Mapping[str, str], query: Ma
 
 
 async def read_brand(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filters)
-    """What the home page of a brand shows, but for the day's calendar."""
+    """Reads the home page of a brand, except the day's calendar."""
     brand, week = fields["brand"], datetime.now(UTC) - _WEEK
     orchestrator, social = clients.orchestrator, clients.social
     return await read_each(
@@ -90,7 +90,7 @@ async def _accounts(viewer: PageViewer) -> Any:
 
 @router.get("/b/{brand}")
 async def show_brand(request: Request, brand: str, viewer: Viewer) -> Response:
-    """What a brand waits for, what is under way, what goes out today, and what came of the week."""
+    """Shows a brand's waiting and running work, today's publications, and the results of the week."""
     now = datetime.now(UTC)
     begin, end = views.day_around(now, ZoneInfo(viewer.person.zone))
     orchestrator, social = viewer.orchestrator, viewer.social

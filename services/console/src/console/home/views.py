@@ -1,4 +1,4 @@
-"""What the home pages show, made from the services' answers. Pure: no I/O; the time is an argument."""
+"""Contents of the home pages, made from the services' answers. Pure: no I/O; the time is an argument."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Identities in the database: who signs in at the provider as whom, and what that opens."""
+"""Identities in the database: the person behind each account of the provider, and that person's sealed key."""
 
 from dataclasses import dataclass
 from uuid import UUID

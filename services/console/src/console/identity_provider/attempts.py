@@ -1,6 +1,6 @@
 """Sign-ins at the provider that a browser has begun: each has a cookie of its own, so that tabs do not disturb each other.
 
-The cookie ties what comes back to the browser that began, so that nobody is signed in by another person's code.
+The cookie ties the provider's answer to the browser that began, so that another person's code signs no one in.
 """
 
 import hashlib

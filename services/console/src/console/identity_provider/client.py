@@ -1,4 +1,4 @@
-"""What the console asks the gateway for people who sign in at the provider. It needs no key for that, and has none."""
+"""Client of the gateway's routes for people who sign in at the provider. It needs no key, and has none."""
 
 import time
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _DESCRIBED_SECONDS: Final = 300.0
 
 
 class ProviderRefusedError(Exception):
-    """Nobody is signed in; `text` is the key of the sentence for the person."""
+    """The sign-in failed; `text` is the key of the sentence for the person."""
 
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
@@ -29,7 +29,7 @@ class ProviderRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ProvenIdentity:
-    """Who has signed in at the provider just now."""
+    """The person who has just signed in at the provider."""
 
     issuer: str
     subject: str
@@ -63,7 +63,7 @@ class SignInProvider:
 
     Args:
         services: the connections of the process.
-        name: what people call the provider; empty: nobody signs in this way.
+        name: people's name for the provider; empty turns this sign-in off.
         redirect_uri: where it sends browsers back to.
     """
 

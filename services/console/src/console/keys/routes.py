@@ -151,5 +151,5 @@ async def show_list_again(
     key_id: str,  # noqa: ARG001  (of the address)
     viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
 ) -> Response:
-    """Whoever loads the page with a secret again comes to the list, and does nothing."""
+    """A reload of the page with a secret leads to the list, and changes nothing."""
     return redirect(request, "/keys")

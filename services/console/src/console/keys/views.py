@@ -1,4 +1,4 @@
-"""What the page about API keys shows, and what its form asks for. Pure: no I/O."""
+"""Contents of the page about API keys, and the requests of its form. Pure: no I/O."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ def typed_fields(form: Form) -> KeyFields:
 
 
 def wanted_key(fields: KeyFields, zone: str) -> dict[str, Any]:
-    """Returns what to ask for; what is malformed is sent as it was typed, for the service to refuse."""
+    """Returns the request for a key; malformed values are sent as typed, for the service to refuse."""
     limit = fields.per_minute
     number = limit.isascii() and limit.isdigit() and len(limit) <= _LONGEST_NUMBER
     return {

@@ -115,7 +115,7 @@ async def _undo_priority(viewer: PageViewer, thing: Sequence[Any]) -> None:
 
 
 async def _undo_submission(viewer: PageViewer, thing: Sequence[Any]) -> None:
-    """Cancels what has not begun; what has goes on."""
+    """Cancels keywords that have not begun; the others continue."""
     await viewer.orchestrator.cancel_cycle(thing[0])
 
 

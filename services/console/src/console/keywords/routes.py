@@ -39,7 +39,7 @@ router.include_router(cycles.router)
 
 
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
-    """What the list shows with its filters."""
+    """Reads the list with its filters."""
     wanted, brand = ListFilter.of(query, views.STATES), fields["brand"]
     return await read_each(_search(clients, brand, wanted), *cycles.calls(clients, brand))
 
@@ -282,7 +282,7 @@ async def cancel_writing(
 
 
 async def _find(viewer: PageViewer, brand: str, keyword_id: str) -> "answers.FoundKeywordView":
-    """Reads a keyword by its address; the list begins with it behind its cursor. Raises HTTPException 404."""
+    """Reads a keyword by its address: it is the first of the list after its cursor. Raises HTTPException 404."""
     item = await _found(viewer, brand, keyword_id)
     if item is None:
         raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("keywords.unknown"))

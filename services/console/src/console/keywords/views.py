@@ -1,4 +1,4 @@
-"""What the pages about keywords show, made from the services' answers. Pure: no I/O, no clock."""
+"""Contents of the pages about keywords, made from the services' answers. Pure: no I/O, no clock."""
 
 import csv
 import io
@@ -77,7 +77,7 @@ class KeywordId:
 
     @property
     def behind(self) -> str:
-        """The cursor after which a list begins with this keyword: the list is in falling order."""
+        """The cursor of a list with this keyword first: the list is in falling order."""
         return f"{self.cycle_id}.{self.position + 1}"
 
 
@@ -150,7 +150,7 @@ def steps_of(item: Mapping[str, Any]) -> tuple[KeywordStep, ...]:
 
 @dataclass(frozen=True, slots=True)
 class KeywordAdvice:
-    """What a person can do about a keyword that does not go on."""
+    """Advice on a keyword that is held up."""
 
     key: str
     """Of the text, below `keywords.advice`."""
@@ -306,7 +306,7 @@ def _last(item: Mapping[str, Any]) -> KeywordEvent:
 
 
 def list_type(text: str) -> str:
-    """The media type of a pasted list: a table begins with a line that names the column `keyword`."""
+    """The media type of a pasted list: a table's first line names the column `keyword`."""
     first = text.lstrip("\ufeff").split("\n", 1)[0].strip()
     return "text/csv" if _CSV_HEADER.match(first) else "text/plain"
 
@@ -329,7 +329,7 @@ def with_chosen(text: str, chosen: Sequence[str]) -> str:
 
 
 def suggested(topics: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """What the brand's documents treat at a length that makes an article, without what was submitted before."""
+    """Subjects with enough text in the brand's documents for an article, without those submitted before."""
     known = {each["keyword"].casefold() for each in before["items"]} if before else set()
     found = topics["items"] if topics else []
     return [each for each in found if each["quotable"] and each["keyword"].casefold() not in known]

@@ -1,1 +1,1 @@
-"""Lists as files: what a list shows with its filters, as CSV or JSON."""
+"""Filtered lists as files, in CSV or JSON."""

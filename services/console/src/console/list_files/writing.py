@@ -1,4 +1,4 @@
-"""Writes lists as CSV or JSON, piece by piece. Pure, but for reading the pages."""
+"""Writes lists as CSV or JSON, piece by piece. Its only I/O is reading the pages."""
 
 import csv
 import io
@@ -87,7 +87,7 @@ def _lines(rows: list[list[str]]) -> bytes:
 
 
 async def json_pieces(pages: ListPages, columns: Mapping[str, str]) -> AsyncIterator[bytes]:
-    """Writes `{"items": […], "end": "whole"}`; `more`: the list goes on, `broken`: a service did not answer any more."""
+    """Writes `{"items": […], "end": "whole"}`; `more`: the list is longer, `broken`: a service stopped answering."""
     yield b'{"items": ['
     separator = b""
     async for items in pages:

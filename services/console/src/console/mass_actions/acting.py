@@ -1,4 +1,4 @@
-"""Freezes what a filter matches, and acts on each of it. What comes later is counted, and left alone."""
+"""Freezes the items that a filter matches, and acts on each. Later ones are counted, and left alone."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ Matching = Callable[[], AsyncIterator[MassItem]]
 
 @dataclass(frozen=True, slots=True)
 class FrozenMatches:
-    """What a filter matched when the button was pressed."""
+    """The items that a filter matched when the button was pressed."""
 
     items: Sequence[MassItem]
     left: int
@@ -111,7 +111,7 @@ class MassPress:
         return self.form.text("which") == "all"
 
     async def frozen(self) -> FrozenMatches:
-        """What the press means: what the filter matches now, or the checked things."""
+        """The items of the press: all that the filter matches now, or the checked ones."""
         if self.is_all:
             return await freeze(self.matching)
         found: list[MassItem] = []

@@ -38,7 +38,7 @@ router = APIRouter(include_in_schema=False)
 @router.get("/b/{brand}/money")  # noqa: FAST003  (read from the path, which /money lacks)
 @router.get("/money")
 async def show_money(request: Request, viewer: Viewer) -> Response:
-    """What was spent, by day and provider, what may be, and each call."""
+    """Shows spending by day and provider, the caps, and each call."""
     return await _show(request, viewer)
 
 

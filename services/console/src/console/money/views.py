@@ -1,4 +1,4 @@
-"""What the pages about money show, made from the gateway's answers. Pure: no I/O, no clock."""
+"""Contents of the pages about money, made from the gateway's answers. Pure: no I/O, no clock."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -124,7 +124,7 @@ def spender_of(answer: Mapping[str, Any], scope: str) -> Spender | None:
 
 
 def spenders(answer: Mapping[str, Any], text: str) -> tuple[Spender, ...]:
-    """The brands whose name has the text, those that spent most this month first."""
+    """The brands with the text in their name, the greatest spenders of this month first."""
     found = [
         Spender(each["scope"], each["day"], each["month"], each["stopped"])
         for each in answer["scopes"]

@@ -102,7 +102,7 @@ async def remove_subscriber(
 
 @router.post("/b/{brand}/newsletter/letters/{letter}/again")
 async def send_again(request: Request, brand: str, letter: UUID, viewer: Viewer, form: FormData) -> Response:
-    """Sends a letter again to those of whom nobody knows whether they have it."""
+    """Sends a letter again to the subscribers in doubt, who may have it already."""
 
     async def act() -> None:
         await viewer.publisher.repeat_letter(brand, letter)
@@ -127,7 +127,7 @@ async def _done(
 
 @router.get("/b/{brand}/newsletter/subscribers.csv")
 async def subscribers_file(brand: str, viewer: Viewer) -> Response:
-    """All addresses, for whoever may see them."""
+    """All addresses as a file, for people who may see them."""
     viewer.check_may(Scope.OPERATE)
     found: list[Any] = []
     after: UUID | None = None

@@ -1,4 +1,4 @@
-"""What the page about a newsletter shows, from the publisher's answers. Pure: no I/O."""
+"""Contents of the page about a newsletter, from the publisher's answers. Pure: no I/O."""
 
 import csv
 from collections.abc import Iterable, Mapping

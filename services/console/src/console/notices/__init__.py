@@ -1,4 +1,4 @@
-"""What was done, told on the page that follows, with an Undo where the services can take it back."""
+"""Notices of finished actions on the next page, with an Undo where the services can take the action back."""
 
 from console.notices.store import Notice, Undo, UndoAct, can_undo, told
 

@@ -18,7 +18,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.post("/undo/{notice}")
 async def undo(request: Request, notice: str, viewer: Viewer, form: FormData) -> Response:
-    """Undoes each thing that the notice names; what has gone on meanwhile is told."""
+    """Undoes each thing that the notice names, and reports those that can no longer be undone."""
 
     async def act() -> Response:
         found = await store.take(request, viewer, notice)

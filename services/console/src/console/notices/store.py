@@ -36,7 +36,7 @@ class Undo:
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What was done, in texts of the catalogue."""
+    """A finished action, in texts of the catalogue."""
 
     key: str
     fields: Mapping[str, Any] = field(default_factory=dict)

@@ -242,5 +242,5 @@ async def show_list_again(
     name: str,  # noqa: ARG001  (of the address)
     viewer: Viewer,  # noqa: ARG001  (a person has to be signed in)
 ) -> Response:
-    """Whoever loads the page with a test's outcome again comes to the list, and sends nothing."""
+    """A reload of the page with a test's outcome leads to the list, and sends nothing."""
     return redirect(request, "/notifications")

@@ -1,4 +1,4 @@
-"""What the pages about notification routes show, and what their form asks for. Pure: no I/O."""
+"""Contents of the pages about notification routes, and the requests of their form. Pure: no I/O."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def typed_fields(form: Form) -> RouteFields:
 
 
 def wanted_route(fields: RouteFields) -> dict[str, Any]:
-    """Returns the settings to send for a route; what is malformed is sent as it was typed, for the service to refuse."""
+    """Returns the settings to send for a route; malformed values are sent as typed, for the service to refuse."""
     quiet = {"begin": fields.quiet_begin, "end": fields.quiet_end, "time_zone": fields.zone}
     summary = {"weekday": fields.weekday, "at": fields.at, "time_zone": fields.zone}
     return {

@@ -87,7 +87,7 @@ async def once_or_refused(
     *,
     patience: float = _PATIENCE_SECONDS,
 ) -> Response:
-    """Acts as `once` does. What a service refuses is shown by `show`, such as `partial(_show, request, viewer, form=form)`."""
+    """Acts as `once` does. A service's refusal is shown by `show`, such as `partial(_show, request, viewer, form=form)`."""
     try:
         return await once(request, viewer, form, act, patience=patience)
     except RefusedError as error:
@@ -106,8 +106,8 @@ async def once_shown(
 ) -> Response:
     """Acts as `once` does, and answers with a page that shows a secret.
 
-    The same press again gets the page for SHOWN_FOR, from the same session, whose cookie alone opens what is stored; later it leads
-    to the path `after`.
+    The same press again gets the stored page for SHOWN_FOR; only the cookie of the same session opens it. Later it leads to the path
+    `after`.
     """
     shown: list[Response] = []
 

@@ -30,7 +30,7 @@ CONFIRMED_FOR: Final = timedelta(minutes=10)
 
 
 class SignInNeededError(HTTPException):
-    """Nobody is signed in; the handler sends the browser to the sign-in page."""
+    """The request has no session; the handler sends the browser to the sign-in page."""
 
     def __init__(self) -> None:
         super().__init__(HTTPStatus.UNAUTHORIZED, "sign in first")
@@ -133,9 +133,9 @@ def _service_of(call: Awaitable[Any]) -> str:
 
 
 async def find_viewer(request: Request, *, touch: bool = True) -> PageViewer | None:
-    """Finds who is signed in with the request's cookie; None for nobody.
+    """Finds the person who is signed in with the request's cookie; None without a session.
 
-    With `touch`, the request counts as one of the person, so that the session goes on.
+    With `touch`, the request counts as activity of the person and prolongs the session.
     """
     parts = parts_of(request)
     token = cookies.read(request, parts.urls)

@@ -18,7 +18,7 @@ _CHALLENGE_BYTES: Final = 32
 
 
 class PasskeyRefusedError(Exception):
-    """What the browser sent is no proof; `text` is the key of the sentence for the person."""
+    """The browser's answer proves nothing; `text` is the key of the sentence for the person."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)

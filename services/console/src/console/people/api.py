@@ -93,7 +93,7 @@ def people_routes(connections: Connections, urls: ConsoleUrls) -> APIRouter:
 
     @routes.post("/invitations", summary="Invite a person", status_code=HTTPStatus.CREATED, responses=UNKNOWN)
     async def invite_person(caller: MayAdminister, request: InvitationRequest) -> InvitationLink:
-        """Makes a link that is good once and for an hour. Whoever opens it chooses the password."""
+        """Makes a link that is good once and for an hour. Its recipient chooses the password."""
         token, end = new_token(), datetime.now(UTC) + LINK_GOOD_FOR
         key = request.key.get_secret_value()
         parsed = ApiKey.read(key)
@@ -137,7 +137,10 @@ def people_routes(connections: Connections, urls: ConsoleUrls) -> APIRouter:
         "/{person_id}", summary="Remove a person", status_code=HTTPStatus.NO_CONTENT, responses=UNKNOWN
     )
     async def remove_person(caller: MayAdminister, person_id: UUID) -> None:  # noqa: ARG001
-        """Ends all sessions at once. Revoke the person's API key at the orchestrator, too; until then it is revoked when an owner next invites or removes somebody on the screen."""
+        """Ends all sessions at once. Revoke the person's API key at the orchestrator, too.
+
+        Otherwise it is revoked when an owner next invites or removes a person on the screen.
+        """
         async with connections.connection() as connection:
             if not await store.delete_person(connection, person_id):
                 raise _unknown()

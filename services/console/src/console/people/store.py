@@ -252,14 +252,14 @@ async def take_invitation(connection: Connection, token_hash: bytes) -> Invitati
 
 
 async def empty_expired_invitations(connection: Connection) -> None:
-    """Takes the sealed keys out of invitations that nobody accepted; the ids stay until an owner has revoked the keys."""
+    """Removes the sealed keys of unaccepted invitations; the ids stay until an owner has revoked the keys."""
     await connection.execute(
         "update invitations set sealed_key = '' where expires_at < now() and sealed_key <> ''"
     )
 
 
 async def list_keys_to_revoke(connection: Connection) -> list[str]:
-    """Lists the public ids of keys of removed people, and of invitations that nobody accepted."""
+    """Lists the public ids of keys of removed people and unaccepted invitations."""
     rows = await connection.fetch(
         "select key_id from keys_to_revoke union select key_id from invitations where expires_at < now() limit 100"
     )
@@ -281,7 +281,7 @@ async def withdraw_invitation(connection: Connection, key_id: str) -> None:
 
 
 async def list_invitations(connection: Connection) -> list[Invitation]:
-    """Lists the open ones, and those that ended unused and whose keys are to be revoked."""
+    """Lists the open ones, and those that ended unused with keys still to be revoked."""
     rows = await connection.fetch("select * from invitations order by created_at desc limit 1000")
     return [_invitation(row) for row in rows]
 

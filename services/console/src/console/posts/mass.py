@@ -104,7 +104,7 @@ async def _skip(press: MassPress, frozen: FrozenMatches) -> Response:
 
 
 async def _retry(press: MassPress, frozen: FrozenMatches) -> Response:
-    """Sends again what has failed; what is in doubt only if a person has looked."""
+    """Sends failed posts again, and those in doubt only if a person has looked."""
     social = press.viewer.social
 
     async def retry(item: MassItem) -> None:
@@ -119,7 +119,7 @@ async def _retry(press: MassPress, frozen: FrozenMatches) -> Response:
 
 
 async def _move(press: MassPress, frozen: FrozenMatches) -> Response:
-    """Moves posts one after another, so that they keep their order and do not stand in each other's way."""
+    """Moves posts one after another, so that they keep their order and do not block each other."""
     social, zone = press.viewer.social, ZoneInfo(press.viewer.t.zone)
     days = _days(press.form.text("days")) if press.verb == "shift" else 0
     # To later days the last goes first, which makes room for the one before it.

@@ -59,7 +59,7 @@ async def list_posts(request: Request, brand: str, viewer: Viewer) -> Response:
 
 
 def _verbs(viewer: PageViewer, state: str) -> list[str]:
-    """What may be done to many posts in a state; empty: of any state."""
+    """Mass actions that the viewer may take on posts in a state; empty: in any state."""
     allowed = {"retry": Scope.OPERATE}
     return [
         verb

@@ -1,4 +1,4 @@
-"""What the pages about posts show, made from the services' answers. Pure: no I/O; the time is an argument."""
+"""Contents of the pages about posts, made from the services' answers. Pure: no I/O; the time is an argument."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ _SNIPPET: Final = 160
 
 @dataclass(frozen=True, slots=True)
 class PostWait:
-    """What a post waits for, as a text of the catalogue below `posts.wait`."""
+    """The reason why a post waits, as a text of the catalogue below `posts.wait`."""
 
     key: str
     fields: Mapping[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class PostWait:
 
 
 def post_wait(post: Mapping[str, Any], now: datetime) -> PostWait | None:
-    """What an open or failed post waits for; None for one that has ended well or for good.
+    """The reason why an open or failed post waits; None for one that has ended well or for good.
 
     Args:
         post: an item of a list of posts, or one post.
@@ -120,7 +120,7 @@ def lengths_of(post: Mapping[str, Any]) -> tuple[LengthCount, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PostActions:
-    """What may be done with a post in its state."""
+    """The actions that a post's state allows."""
 
     edit: bool
     approve: bool

@@ -1,1 +1,1 @@
-"""Search engines and models: what is connected, connecting, trying and removing them."""
+"""Search engines and models: listing, connecting, trying and removing them."""

@@ -35,7 +35,7 @@ router = APIRouter(include_in_schema=False)
 
 @router.get("/providers")
 async def show_providers(request: Request, viewer: Viewer) -> Response:
-    """What is connected, and the form that connects."""
+    """Shows the connected providers, and the form that connects one."""
     return await _show(request, viewer)
 
 

@@ -1,4 +1,4 @@
-"""What the page of providers shows, made from the gateway's answers. Pure: no I/O."""
+"""Contents of the page of providers, made from the gateway's answers. Pure: no I/O."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

@@ -38,7 +38,7 @@ buttons = APIRouter(prefix="/b/{brand}/schedules/{name}")
 
 
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
-    """What the list shows."""
+    """Reads the list of schedules."""
     after = query.get("after", "")[:63] or None
     return await read_each(clients.orchestrator.list_schedules(fields["brand"], after=after, limit=_PAGE))
 
@@ -161,7 +161,7 @@ async def _show(
 
 @router.post("/b/{brand}/schedules")
 async def create_schedule(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
-    """Makes a schedule under a new name; what is refused stays in the form."""
+    """Makes a schedule under a new name; a refused one stays in the form."""
     viewer.check_may(Scope.SUBMIT)
     typed = views.typed_form(form)
     name = typed["name"]
@@ -240,7 +240,7 @@ Press = Annotated[_SchedulePress, Depends()]
 
 @buttons.post("")
 async def save_schedule(press: Press) -> Response:
-    """Stores the form; what a list has handed in stays handed in if the list begins with it."""
+    """Stores the form. Keywords that were handed in stay so if the new list has them at its beginning."""
     press.viewer.check_may(Scope.SUBMIT)
     typed, viewer = views.typed_form(press.form), press.viewer
     former = await viewer.orchestrator.get_schedule(press.brand, press.name)
@@ -284,7 +284,7 @@ async def run_schedule(press: Press) -> Response:
 
 @buttons.post("/remove")
 async def remove_schedule(press: Press) -> Response:
-    """Removes the schedule; what it began goes on."""
+    """Removes the schedule; its running work continues."""
     return await press.act(press.viewer.orchestrator.delete_schedule, "removed", undo=_MAKE)
 
 
@@ -294,7 +294,7 @@ async def _undo_pause(viewer: PageViewer, thing: Sequence[Any]) -> None:
 
 
 async def _undo_removal(viewer: PageViewer, thing: Sequence[Any]) -> None:
-    """Makes the schedule again, unless somebody else has made one of its name."""
+    """Makes the schedule again, unless another person has made one of its name."""
     name, brand, asked = thing
     if not await _exists(viewer, brand, name):
         await viewer.orchestrator.set_schedule(brand, name, **asked)

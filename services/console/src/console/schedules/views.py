@@ -1,4 +1,4 @@
-"""What the pages about schedules show and read, made from the orchestrator's answers and from forms. Pure: no I/O."""
+"""Contents of the pages about schedules, from the orchestrator's answers, and requests from their forms. Pure: no I/O."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ def _weekday(written: str) -> int | None:
 
 
 def new_form(zone: str) -> dict[str, Any]:
-    """The fields of the form of a schedule that is not there yet."""
+    """The fields of the form for a new schedule."""
     return {
         "name": "",
         "keywords": "",
@@ -149,12 +149,12 @@ def is_name(name: str) -> bool:
 
 
 def request_of(typed: Mapping[str, Any], former: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What the orchestrator is asked for.
+    """The request to the orchestrator.
 
-    Keywords keep what the form does not show: a priority of their own, and whether they are subjects of their own.
+    Keywords keep the settings that the form does not show: their own priority, and whether they are subjects of their own.
 
     Raises:
-        ScheduleFormError: a time is missing or there is none such.
+        ScheduleFormError: a time is missing or does not exist.
     """
     rhythm: Rhythm = typed["rhythm"]
     is_audit = former is not None and former["kind"] == "audit"

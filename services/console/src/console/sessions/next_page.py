@@ -8,7 +8,7 @@ from console.urls import HOME, safe_next
 
 
 def sign_in_path(request: Request) -> str:
-    """Returns the path of the sign-in page that goes on to the present page."""
+    """Returns the path of the sign-in page that leads back to the present page."""
     path = HOME
     if request.method == "GET":
         query = f"?{request.url.query}" if request.url.query else ""

@@ -1,4 +1,4 @@
-"""Begins a session: a new token at every sign-in, whatever cookie the browser sent."""
+"""Begins a session: a new token at every sign-in, even if the browser sent a cookie."""
 
 from datetime import datetime
 
@@ -32,7 +32,7 @@ async def begin_session(
     Args:
         connection: to the database.
         request: of the sign-in.
-        person: who has signed in.
+        person: the one signing in.
         own_key: the person's own key.
         confirmed_at: when the person proved themselves; None: just now.
         ends_at: when the session ends in any case; None: by the settings alone.

@@ -1,4 +1,4 @@
-"""Where a person comes to after signing in."""
+"""The page that follows a sign-in."""
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -10,7 +10,7 @@ from console.urls import HOME, safe_next
 
 
 def go_on(request: Request, form: Form, person: Person) -> Response:
-    """Goes on to the page that the sign-in form names, or shows what was sent after the session had ended."""
+    """Redirects to the page that the sign-in form names, or shows the form that was sent after the session had ended."""
     unsent = UnsentForm.read(form)
     if unsent is None:
         return redirect(request, safe_next(form.text("next", HOME)))

@@ -35,7 +35,7 @@ async def show_sign_in(request: Request, next: str = HOME) -> Response:  # noqa:
 
 @router.post("/sign-in")
 async def sign_in(request: Request, form: FormData) -> Response:
-    """Signs in, and goes on to the next page; or shows the form again that was sent after the session had ended."""
+    """Signs in and redirects to the next page, or shows the form that was sent after the session had ended."""
     parts, texts = parts_of(request), texts_of(request, None)
     name, next_page = form.text("name")[:200], safe_next(form.text("next", HOME))
     unsent = UnsentForm.read(form)
@@ -59,7 +59,7 @@ async def sign_in(request: Request, form: FormData) -> Response:
 
 @router.get("/session")
 async def check_session(request: Request, person: UUID) -> Response:
-    """Answers whether the tab's person is signed in: 204, or 401 for nobody or somebody else."""
+    """Answers 204 if the tab's person is signed in, 401 without a session or with another person's."""
     viewer = await find_viewer(request, touch=False)
     lasts = viewer is not None and viewer.person.id == person
     return Response(status_code=HTTPStatus.NO_CONTENT if lasts else HTTPStatus.UNAUTHORIZED)

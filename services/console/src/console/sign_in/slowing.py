@@ -50,7 +50,7 @@ async def blocked_until(connection: Connection, name: str, network: str) -> date
 
 
 async def is_network_blocked(connection: Connection, network: str) -> bool:
-    """Returns whether too much failed from the network, whoever tried."""
+    """Returns whether too many sign-ins from the network failed, for all names together."""
     return await _blocked_until(connection, _of_network(network)) is not None
 
 

@@ -1,4 +1,4 @@
-"""What the page about a brand's site shows, and what its form changes. Pure: no I/O."""
+"""Contents of the page about a brand's site, and the changes of its form. Pure: no I/O."""
 
 import json
 from collections.abc import Mapping
@@ -57,13 +57,13 @@ def changes_of(form: Form) -> dict[str, Any]:
 
 
 def incomplete_menu_line(form: Form) -> str:
-    """Returns the first line of the menu without a title or without a page; empty: there is none."""
+    """Returns the first line of the menu that lacks a title or a page; empty if all have both."""
     entries = ((line, _entry(line)) for line in _lines(typed_fields(form)["menu"]))
     return next((line for line, entry in entries if not all(entry.values())), "")
 
 
 def _entry(line: str) -> dict[str, str]:
-    """An entry of the menu, of a line such as `Brews | /tags/cold-brew`; what is missing is empty."""
+    """An entry of the menu, from a line such as `Brews | /tags/cold-brew`; a missing part is empty."""
     title, _, to = line.rpartition("|")
     return {"title": title.strip(), "to": to.strip()}
 
@@ -73,7 +73,7 @@ def _lines(text: str) -> list[str]:
 
 
 def preview_path(brand: str, changes: Mapping[str, Any]) -> str:
-    """Returns the address of the site's first page with changes that nobody has saved."""
+    """Returns the address of the site's first page with unsaved changes."""
     settings = f"?{urlencode({'settings': json.dumps(changes)})}" if changes else ""
     return f"/b/{brand}/site/look{settings}"
 

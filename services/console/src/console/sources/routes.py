@@ -104,7 +104,7 @@ async def _show(
 
 @router.post("/b/{brand}/sources")
 async def save_sources(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
-    """Replaces where research may look, unless somebody changed it since the form was shown."""
+    """Replaces the sources of research, unless another person changed them since the form was shown."""
     viewer.check_may(Scope.OPERATE)
 
     refused = partial(_show, request, brand, viewer, form=form)

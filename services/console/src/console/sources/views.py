@@ -1,4 +1,4 @@
-"""What the pages about sources show, and what their forms set. Pure: no I/O."""
+"""Contents of the pages about sources, and the settings of their forms. Pure: no I/O."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ _KILOBYTE: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class DocumentFilter:
-    """What a person asked a list of documents for, as it stands in the address; empty: anything."""
+    """The filter of a list of documents, read from the address; empty fields match all."""
 
     text: str = ""
     state: str = ""
@@ -84,7 +84,7 @@ def fields_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def typed_fields(form: Form) -> dict[str, Any]:
-    """What a person typed, to be shown again."""
+    """The typed fields, to be shown again."""
     return {
         **{name: name in form for name in ("folder", "web", "proposals")},
         **{name: form.text(name) for name in ("language", "freshness", "queries", *LISTS)},
@@ -108,5 +108,5 @@ def settings_of(form: Form) -> dict[str, Any]:
 
 
 def fingerprint(settings: Mapping[str, Any]) -> str:
-    """Differs for other settings, so that nobody overwrites what they have not seen."""
+    """Differs for other settings, so that people overwrite only settings that they have seen."""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:16]

@@ -20,7 +20,7 @@ def is_address(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class MadeInvitation:
-    """What the page says of a new invitation."""
+    """A new invitation, for its page."""
 
     link: str
     good_until: datetime

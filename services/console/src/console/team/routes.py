@@ -141,7 +141,7 @@ async def end_sessions(request: Request, person: UUID, viewer: Viewer, form: For
 
 @router.post("/people/{person}/remove")
 async def remove(request: Request, person: UUID, viewer: Viewer, form: FormData) -> Response:
-    """Revokes the person's API key and ends all sessions; nobody removes themselves."""
+    """Revokes the person's API key and ends all their sessions; owners cannot remove themselves."""
     viewer.check_owner()
     await confirm_password(request, viewer, form)
     if person == viewer.person.id:

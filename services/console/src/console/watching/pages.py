@@ -67,7 +67,7 @@ class Watched:
 
 @dataclass(frozen=True, slots=True)
 class WatchedAddress:
-    """What a tab watches: its page, if that is a live one, and the counts of its brand."""
+    """The things that a tab watches: its page, if that is a live one, and the counts of its brand."""
 
     brand: str | None
     page: Watched | None
@@ -127,7 +127,7 @@ async def read_each(*reads: Awaitable[Any]) -> list[Any]:
 
 
 async def read_or_away(read: Awaitable[Any]) -> Any:
-    """The answer; what stands in its place while the service is away or refuses the call.
+    """The answer, or a substitute while the service is away or refuses the call.
 
     Raises:
         KeyRevokedError: the person's key is refused.

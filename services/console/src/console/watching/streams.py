@@ -1,4 +1,4 @@
-"""The open streams of the process. What they watch is read once for all people who see the same."""
+"""The open streams of the process. A page is read once for all people who see the same."""
 
 import asyncio
 import json
@@ -178,7 +178,7 @@ class LiveStreams:
         return max(self._every, len(self._polls) / self._reads)
 
     def close(self, stream: LiveStream) -> None:
-        """Forgets a stream, and ends the reading that nobody watches any more."""
+        """Forgets a stream, and ends the readings that no other stream watches."""
         self._streams.discard(stream)
         for key, poll in list(self._polls.items()):
             poll.streams.pop(stream, None)

@@ -58,7 +58,7 @@ class KindSettings(BaseModel):
 
 
 class AddressSettings(KindSettings):
-    """Settings of an account whose provider may be anybody."""
+    """Settings of an account with a freely chosen provider."""
 
     url: WebAddress
     """Address of the site, server or receiver, with its folder: `https://example.org/blog`."""
@@ -469,7 +469,7 @@ def check_response(kind: AccountKind, answer: RemoteResponse) -> RemoteResponse:
 def words_of(answer: RemoteResponse) -> str:
     """Returns the provider's own sentence about a failure, in brackets; empty if its answer has none.
 
-    Whoever stores it masks the account's secrets first: some providers echo them.
+    Mask the account's secrets before storing it: some providers echo them.
     """
     for names in _SENTENCES:
         told = answer.member(*names)

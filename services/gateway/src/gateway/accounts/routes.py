@@ -310,7 +310,7 @@ def erasure_routes(registry: AccountRegistry) -> APIRouter:
         summary="Undo an erasure: give the accounts back",
     )
     async def restore_brand_accounts(erasure_id: UUID) -> RestoredAccountsView:
-        """Restores accounts whose names are free; disconnect the others first. A repeated call restores the rest."""
+        """Restores accounts with free names. Disconnect the accounts that hold the other names; a repeated call restores the rest."""
         restored, taken = await registry.restore(erasure_id)
         return RestoredAccountsView(erasure_id=erasure_id, restored=restored, name_taken=taken)
 

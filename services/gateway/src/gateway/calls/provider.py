@@ -40,11 +40,11 @@ class ProviderCaller:
         """Returns the answer to the question, or a stored one to an identical request.
 
         Args:
-            request: what the ledger records.
+            request: the ledger's entry.
             account: of the provider.
             settings: of the account.
             client: asks this kind of provider.
-            question: what the provider is asked.
+            question: for the provider.
             paid: the stored form and the price of the provider's answer.
 
         Raises:

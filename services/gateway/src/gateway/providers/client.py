@@ -49,7 +49,7 @@ class ProviderClient(Generic[QuestionT, AnswerT]):
     Args:
         request: the request that asks a question with an account's key.
         answer: reads the response of the named account to a question. Raises FailedCall if it is unusable.
-        problem: what an error response of the named account means.
+        problem: translates an error response of the named account.
     """
 
     request: Callable[[ProviderAccount, QuestionT], ProviderRequest]

@@ -95,7 +95,7 @@ class ProviderHttpClient:
         await self._of_people.aclose()
 
     async def check_address(self, url: str) -> None:
-        """Checks an address that a person gives; one whose name cannot be looked up now is checked with each request.
+        """Checks an address that a person gives. If its name cannot be looked up now, each request checks it again.
 
         Raises:
             CallProblemError: `provider.private_address`.

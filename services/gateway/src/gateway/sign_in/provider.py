@@ -30,7 +30,7 @@ _EVERYWHERE: Final[tuple[Network, ...]] = (IPv4Network("0.0.0.0/0"), IPv6Network
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """What the operator configures."""
+    """The operator's settings of the identity provider."""
 
     issuer: str
     client_id: str
@@ -39,7 +39,7 @@ class ProviderSettings:
 
 @dataclass(frozen=True, slots=True)
 class ProviderDescription:
-    """What the provider says of itself (OpenID Connect Discovery)."""
+    """The provider's description of itself (OpenID Connect Discovery)."""
 
     issuer: str
     authorization_endpoint: str

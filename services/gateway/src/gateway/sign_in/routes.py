@@ -1,4 +1,4 @@
-"""`/v1/sign-in`: what the console asks for people who sign in at the identity provider. No key opens it: a code is one."""
+"""`/v1/sign-in`: the console's requests for people who sign in at the identity provider. They need no key: the code is one."""
 
 from datetime import datetime
 from http import HTTPStatus
@@ -69,7 +69,7 @@ def sign_in_routes(exchange: SignInExchange) -> APIRouter:
         "", dependencies=[needs(Scope.READ)], summary="Exchange a code for who signed in", responses=_FAILS
     )
     async def complete_sign_in(request: SignInRequest) -> SignedInView:
-        """Asks the identity provider for the ID token of the code, checks it, and returns whom it names. A code works once."""
+        """Asks the identity provider for the ID token of the code, checks it, and returns the person in it. A code works once."""
         found = await exchange.sign_in(
             request.code, request.code_verifier, request.redirect_uri, request.nonce
         )

@@ -39,7 +39,7 @@ class UnknownKeyError(Exception):
 def check_token(
     token: str, keys: Sequence[Mapping[str, Any]], *, issuer: str, client_id: str, nonce: str
 ) -> Identity:
-    """Returns whom a token is about.
+    """Returns the person that a token names.
 
     Raises:
         UnknownKeyError: read the keys again, and try once more.

@@ -1,4 +1,4 @@
-"""What an invitation says, in the language of the invited person. Pure."""
+"""Texts of invitations, in the language of the invited person. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -66,7 +66,7 @@ def http_api(
         limits: how much work of one brand may be under way at a time.
         stuck_after: an article without progress for this long is shown as stuck.
         judges: models that judge, by their names in requests.
-        exam: what an exam of a judge asks; None if no model judges.
+        exam: questions and size of a judge's exam; None if no model judges.
         judges_at_gateway: whether the judges are reached through the gateway.
     """
     app = api(

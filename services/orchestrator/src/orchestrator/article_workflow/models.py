@@ -134,7 +134,7 @@ class CitedPassageView(View):
 
 
 class EvidenceView(View):
-    """What the sentences of a version rest on, and which of its model's were cut."""
+    """The passages that support the sentences of a version, and the model's sentences that were cut."""
 
     content_id: UUID
     version: int
@@ -153,7 +153,7 @@ class EvidenceView(View):
 
 
 class MarkedSentenceView(View):
-    """A sentence as it stands in a version."""
+    """A sentence of a version, word for word."""
 
     text: str
     start: int

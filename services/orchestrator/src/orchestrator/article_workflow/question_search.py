@@ -41,7 +41,7 @@ class QuestionSearch:
     """Searches for the questions of the article that `message` asks for.
 
     The request is a message and its answer is fetched, so that a search of minutes blocks no connection, and research decides when
-    it is this brand's turn. The id of the answer follows from the step: what is repeated finds the same answer.
+    it is this brand's turn. The id of the answer follows from the step: a repeated step finds the same answer.
     """
 
     database: Database

@@ -1,4 +1,4 @@
-"""Checks a text that nobody has saved yet, sentence by sentence, by the rules on words. Nothing is stored, and no model is asked."""
+"""Checks an unsaved text, sentence by sentence, by the rules on words. It stores nothing and asks no model."""
 
 import asyncio
 from collections import Counter

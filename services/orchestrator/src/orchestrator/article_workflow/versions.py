@@ -148,7 +148,7 @@ async def find_version(
 
 @dataclass(frozen=True, slots=True)
 class VersionEvidence:
-    """What the sentences of a version rest on."""
+    """The passages that support the sentences of a version."""
 
     version: int
     evidence: ArticleEvidence
@@ -271,7 +271,7 @@ async def _evidence_rows(
 
 
 def _written_evidence(row: asyncpg.Record) -> ArticleEvidence:
-    """What the writer stored, also of sentences that people changed since."""
+    """Returns the evidence that the writer stored, even for sentences that people changed since."""
     if row["evidence"]:
         return _EVIDENCE.validate_json(row["evidence"])
     return ArticleEvidence((), (), {}) if row["is_draft"] else quoted_evidence(row["written"])

@@ -188,7 +188,7 @@ async def note_own_loss(loss: CommitLoss, tx: Transaction) -> None:
 
 
 async def note_late_answers(tx: Transaction, events: Sequence[DomainMessage[Any]]) -> None:
-    """Notes articles whose answers arrive now but are older than their service's lost commits."""
+    """Notes articles with answers that arrive now but are older than their service's lost commits."""
     answers = [
         (event.source, event.payload.content_id, event.timestamp)
         for event in events

@@ -101,7 +101,7 @@ class StageCommand:
 
 @dataclass(frozen=True, slots=True)
 class PostResult:
-    """A channel's answer: the post's URL, or the reason why there is none."""
+    """A channel's answer: the post's URL, or the reason for its absence."""
 
     platform: str
     url: str | None = None

@@ -25,7 +25,7 @@ class GatewayErasure:
     """Erases brands at the gateway over HTTP. A repeated request changes nothing there.
 
     Args:
-        gateway_url: None: there is no gateway, and no brand data outside.
+        gateway_url: None without a gateway; then no brand data is outside.
         everybody: services that confirm before the gateway.
     """
 

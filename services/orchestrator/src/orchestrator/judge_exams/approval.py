@@ -12,7 +12,7 @@ PassedJudges: TypeAlias = frozenset[tuple[str, str]]
 
 
 def judge_reasons(draft: ModelDraftCounts | None, passed: PassedJudges) -> tuple[str, ...]:
-    """Returns why an article waits for a person, whatever its brand says; empty if it need not.
+    """Returns why an article waits for a person, even if its brand asks for no approval; empty if it need not.
 
     Sentences that hold by their words rest on no judge. Of several judges one that passed is enough, since each has read all that
     the others confirmed.
@@ -32,7 +32,7 @@ def _has_passed(judge: ArticleJudge, passed: PassedJudges) -> bool:
 async def load_passed_judges(
     connection: Connection, drafts: Iterable[ModelDraftCounts | None]
 ) -> PassedJudges:
-    """Returns the judges of these drafts whose last exam, of the same model, was passed.
+    """Returns the judges of these drafts that passed their last exam with the same model.
 
     Notes with each judge what its answers call its model now.
     """

@@ -1,4 +1,4 @@
-"""What an exam asks, and its states. Pure."""
+"""Size, bar and states of a judge's exam. Pure."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,7 +13,7 @@ class ExamState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExamPlan:
-    """What an exam of a judge asks, what it may take at most, and the bar."""
+    """Size and limits of a judge's exam, and the bar for passing."""
 
     version: str
     """Of the questions."""
@@ -31,7 +31,7 @@ class ExamPlan:
 
 @dataclass(frozen=True, slots=True)
 class JudgeStanding:
-    """What the graded exams of a judge say about the model that it is now."""
+    """The standing of a judge's present model by its graded exams."""
 
     examined: str
     """The model of its last graded exam."""

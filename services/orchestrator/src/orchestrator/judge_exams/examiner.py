@@ -68,7 +68,7 @@ class JudgeExaminer:
     Args:
         judges: the judging models by their names in requests.
         max_tokens: of an answer.
-        lease: longer than two answers take, as a bad one is asked for again. After that another replica continues.
+        lease: longer than two answers take, as a bad answer is requested again. After it another replica continues.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ class KeptOfView(View):
 
 
 class ExamResultView(View):
-    """What the judge found supported: it should be all true sentences, and no lie."""
+    """Shares of the sentences that the judge found supported: ideally all true ones and no lie."""
 
     precision: float
     """The share of true sentences in those that it found supported; 0 if it found none."""
@@ -92,7 +92,7 @@ class ExamView(View):
 
 
 class ExamEstimateView(View):
-    """What an exam asks, and what it takes at most."""
+    """Size of an exam, and the most that it takes."""
 
     version: str
     questions: int

@@ -238,7 +238,7 @@ async def _decide_locked(
 
 
 async def outcome_of(tx: Transaction, draft: ReviewedDraft, decision: Decision) -> DecisionOutcome:
-    """What the decision changes about a locked draft; raises RefusalError if its state does not allow it."""
+    """Returns the changes that a decision makes to a locked draft; raises RefusalError if the draft's state forbids it."""
     outcome = machine.decide(draft.item, decision, await _now(tx))
     if isinstance(outcome, DecisionRefusal):
         raise RefusalError(_REFUSALS[outcome.reason], outcome.detail)

@@ -27,7 +27,7 @@ log = structlog.get_logger(__name__)
 async def delete(
     database: Database, content_id: UUID, caller: Caller, limits: BrandLimits, *, reason: str
 ) -> DeletedArticle:
-    """Deletes an article, whatever its state; its page answers 410 for good, and its address is given to no other.
+    """Deletes an article in any state; its page answers 410 for good, and no other article gets its address.
 
     Raises:
         UnknownDraftError: there is no such article, and none was deleted.

@@ -1,4 +1,4 @@
-"""SQL over versions that people stored, and whose changed sentences a judge reads."""
+"""SQL over versions that people stored; a judge reads their changed sentences."""
 
 import json
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ async def request(connection: Connection, content_id: UUID, version: int) -> Non
 
 
 async def find_progress(connection: Connection, content_id: UUID, version: int) -> EditReadingProgress | None:
-    """Returns how far the reading of a version is; None if nobody asked for one."""
+    """Returns the progress of a version's reading; None if none was requested."""
     row = await connection.fetchrow(
         """
         select case when ended_at is null then 'waiting' when problem is null then 'done' else 'failed' end as state,

@@ -46,7 +46,7 @@ class StalledRewriteReaper:
 
 
 async def _stalled(connection: Connection, after: timedelta, content_id: UUID | None = None) -> list[UUID]:
-    """Returned drafts whose rewrite is overdue, or this one if it is."""
+    """Returned drafts with an overdue rewrite: all of them, or only this one."""
     rows = await connection.fetch(
         """
         select content_id from content as c

@@ -137,7 +137,7 @@ async def _stand(connection: Connection, schedule: Schedule, standing: ScheduleP
 
 
 def _asks_for(request: ScheduleRequest, plan: SchedulePlan, schedule: Schedule) -> bool:
-    """Whether the stored schedule already equals the request, whatever its progress."""
+    """Whether the stored schedule already equals the request, apart from its progress."""
     same_time = request.at is None or request.at == schedule.standing.due_at
     return same_time and (
         plan,

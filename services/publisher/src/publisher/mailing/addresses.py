@@ -19,7 +19,7 @@ _ID_BYTES: Final = 16
 
 
 class LinkPurpose(StrEnum):
-    """What a link in a letter does."""
+    """The effect of a link in a letter."""
 
     CONFIRM = "confirm"
     LEAVE = "leave"
@@ -49,7 +49,7 @@ def link_word(key: bytes, purpose: LinkPurpose, subscriber: UUID, sign_up: UUID 
 
 
 def subscriber_of(word: str) -> UUID | None:
-    """Returns whose word it claims to be; `is_word` tells whether it is."""
+    """Returns the subscriber that a word names; `is_word` tells whether its signature is valid."""
     if not word.isascii() or len(word) > 100:  # noqa: PLR2004  (longer than any word)
         return None
     try:

@@ -200,7 +200,7 @@ def _add_subscribers(routes: APIRouter, database: Database) -> None:
         after: Annotated[UUID | None, Query(description=AFTER)] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> SubscriberList:
-        """Lists the addresses, which are personal data: only for whoever operates the brand."""
+        """Lists the addresses. They are personal data: only the brand's operators may read them."""
         caller.check_visible(slug)
         async with database.connection() as connection:
             found = await store.subscribers(connection, slug, state=state, after=after, limit=limit + 1)
@@ -252,7 +252,7 @@ def _add_letters(routes: APIRouter, database: Database, urls: SiteUrls) -> None:
         "/letters/{content_id}/again", summary="Send a letter again where it is in doubt", responses=UNKNOWN
     )
     async def repeat_letter(caller: MayOperate, slug: Brand, content_id: UUID) -> LetterSentAgain:
-        """Sends it to those of whom nobody knows whether they have it: they may get it twice."""
+        """Sends it again to the subscribers in doubt. Those who did receive it get it twice."""
         caller.check_visible(slug)
         async with database.transaction() as tx:
             count = await store.send_again(tx.connection, slug, content_id)

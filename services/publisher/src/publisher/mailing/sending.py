@@ -1,7 +1,7 @@
 """Sends due letters, one after another. Deliveries in the database are the outbox, so any replica may send them.
 
-A delivery is claimed, in a transaction of its own, before it is sent, and the claim is not repeated: what a lost process or a lost
-answer leaves behind is in doubt, and a person decides. So nobody gets a letter twice, and nothing is lost without being seen.
+A delivery is claimed, in a transaction of its own, before it is sent, and never claimed again. After a lost process or a lost answer
+it is in doubt, and a person decides. So no subscriber gets a letter twice, and every loss is visible.
 """
 
 from dataclasses import dataclass

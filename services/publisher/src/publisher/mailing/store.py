@@ -182,7 +182,7 @@ async def _lock(connection: Connection, what: str) -> None:
 
 
 async def sign_up_of(connection: Connection, brand: str, subscriber: UUID) -> UUID | None:
-    """The sign-up that waits to be confirmed, or was; None if there is none, or it is too old."""
+    """The sign-up that waits for confirmation, or was confirmed; None without one, or if it is too old."""
     found: UUID | None = await connection.fetchval(
         """
         select sign_up_id from newsletter_subscribers
@@ -245,7 +245,7 @@ async def address_letters(connection: Connection) -> None:
 
 
 async def tidy(connection: Connection) -> None:
-    """Forgets sign-ups that nobody confirmed, gives up what is too old, and puts in doubt what a lost process was sending."""
+    """Forgets unconfirmed sign-ups, gives up deliveries that are too old, and puts in doubt those of lost processes."""
     await connection.execute(
         "delete from newsletter_sign_ups where at < clock_timestamp() - interval '1 day'"
     )
@@ -306,7 +306,7 @@ async def settle(connection: Connection, sent: ClaimedDelivery, state: str, reas
 async def put_back(
     connection: Connection, sent: ClaimedDelivery, pause: timedelta, *, counts: bool, reason: str
 ) -> None:
-    """Returns a delivery of which certainly nothing went out."""
+    """Returns a delivery that certainly did not go out."""
     await connection.execute(
         """
         update newsletter_deliveries
@@ -357,7 +357,7 @@ async def note_bounce(connection: Connection, sent: ClaimedDelivery) -> None:
 
 
 async def send_again(connection: Connection, brand: str, content_id: UUID) -> int:
-    """Sends a letter again to those of whom nobody knows whether they have it; returns their number."""
+    """Sends a letter again to the subscribers in doubt; returns their number."""
     rows = await connection.fetch(
         """
         update newsletter_deliveries set state = 'waiting', due_at = clock_timestamp(), made_at = clock_timestamp(), ended_at = null
@@ -396,7 +396,7 @@ async def is_used(connection: Connection) -> bool:
 async def subscribers(
     connection: Connection, brand: str, *, state: str | None, after: UUID | None, limit: int
 ) -> Sequence[Subscriber]:
-    """Those whose address is kept, in the order of their ids."""
+    """Subscribers with a stored address, in the order of their ids."""
     rows = await connection.fetch(
         """
         select id, address, state, signed_up_at, confirmed_at, bounces from newsletter_subscribers

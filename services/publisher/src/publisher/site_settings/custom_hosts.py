@@ -39,7 +39,7 @@ class CustomHosts:
         self._reading = asyncio.Lock()
 
     async def site_at(self, scope: Scope) -> tuple[BrandSlug, str] | None:
-        """The brand whose site is at the request's host, and the site's origin; None for other hosts.
+        """The brand with a site at the request's host, and the site's origin; None for other hosts.
 
         Raises:
             DatabaseUnavailableError: the database is away, and no hosts have been read yet.

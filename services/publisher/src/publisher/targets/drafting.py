@@ -52,7 +52,7 @@ class DraftingTarget(AccountTarget):
         raise NotImplementedError
 
     def preparing_steps(self, edition: Edition) -> Sequence[Step]:  # noqa: ARG002 - for those that have some
-        """What goes before `publish`, such as an upload."""
+        """The steps before `publish`, such as an upload."""
         return ()
 
     def text(self, article: RemoteArticle) -> str:

@@ -1,4 +1,4 @@
-"""What may be done with the documents of a folder: their own statements, those of `sources.toml`, and the LICENSE file."""
+"""The rights in the documents of a folder: their own statements, those of `sources.toml`, and the LICENSE file."""
 
 import asyncio
 import json

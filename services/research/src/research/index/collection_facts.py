@@ -1,4 +1,4 @@
-"""What is true of a corpus as a whole: counted anew after its index has changed, since one page may change it for all others."""
+"""Facts about a corpus as a whole. They are counted anew after its index has changed, since one page may change them for all others."""
 
 import asyncio
 import json

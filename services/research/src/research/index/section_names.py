@@ -1,4 +1,4 @@
-"""The words by which sections are looked up: those of a title, name or index term that tell its subject. Pure."""
+"""Search words of sections: those of a title, name or index term that tell its subject. Pure."""
 
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Tables of sections: the tree of each document in reading order, and the names by which its sections are found."""
+"""Tables of sections: the tree of each document in reading order, and the searchable names of its sections."""
 
 import json
 from collections.abc import Iterator, Mapping

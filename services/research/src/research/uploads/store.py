@@ -38,7 +38,7 @@ class UploadLimitError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class UploadMetadata:
-    """What the uploader states about a document; None means to use what the document states."""
+    """The uploader's statements about a document; for None the document's own statement counts."""
 
     title: str | None = None
     url: str | None = None

@@ -28,7 +28,7 @@ class BrandFetchLimits:
 
     @contextmanager
     def hold_keyword_slot(self, brand: str, *, at_once: bool = False) -> Iterator[None]:
-        """Hold a keyword slot of the brand for the block; `at_once`: even if there is none free.
+        """Hold a keyword slot of the brand for the block; `at_once`: even without a free one.
 
         Raises:
             WaitFor: all slots of the brand are taken. The message returns to the outbox, and other brands' go first.

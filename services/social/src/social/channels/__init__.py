@@ -1,6 +1,6 @@
-"""The channels, one module each; a new one is found by itself.
+"""The channels, one module each; a new module needs no registration.
 
-Each module has a `CHANNEL`: what is known of its network, from `integrations`, and the way posts go out. Modules outside this
+Each module has a `CHANNEL`: the facts about its network, from `integrations`, and the way posts go out. Modules outside this
 folder use this list only.
 """
 

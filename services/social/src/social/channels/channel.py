@@ -140,7 +140,7 @@ class ChannelSender:
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """A channel: what is known of its network, and how its posts are counted and sent.
+    """A channel: the facts about its network, and how its posts are counted and sent.
 
     `counts` are functions for the network's limits, in their order. Without `sending`, no posts go out.
     """

@@ -136,7 +136,7 @@ class LookupWindow:
 
 @dataclass(slots=True)
 class PostSearch:
-    """What the pages of an account's posts have said so far about a lost one.
+    """The search for a lost post in the pages of an account's posts, so far.
 
     `sent` is the text that was sent; its first line shows a post that may be ours although it says something else. Empty:
     such posts do not count.
@@ -157,12 +157,12 @@ class PostSearch:
         return time is RelativeTime.SINCE
 
     def missing(self, window: LookupWindow) -> EffectAbsent | EffectUnclear:
-        """What it proves that no page had it."""
+        """The outcome if no page had the post."""
         return window.missing(is_near=self.is_near, is_alike=self.is_alike)
 
 
 def too_many(listed: int) -> EffectUnclear:
-    """The outcome of a search that ended at the last page that is asked for, of so many posts in all."""
+    """The outcome of a search that reached its limit of pages, after so many posts in all."""
     return EffectUnclear(
         f"there are {listed} or more posts since the first attempt; look whether it is among them"
     )

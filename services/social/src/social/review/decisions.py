@@ -237,7 +237,7 @@ def _stored_as(pending: PendingPost, edit: Decision, text: str) -> int | None:
 
 
 async def _outcome(tx: Transaction, pending: PendingPost, decision: Decision) -> DecisionOutcome:
-    """What the decision changes about a locked post; raises RefusalError if its state does not allow it."""
+    """Returns the changes that a decision makes to a locked post; raises RefusalError if the post's state forbids it."""
     now: datetime = await tx.connection.fetchval("select clock_timestamp()")
     outcome = machine.decide(pending.item, decision, now)
     if isinstance(outcome, DecisionRefusal):

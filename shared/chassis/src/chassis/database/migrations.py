@@ -160,7 +160,7 @@ async def _let_in(connection: Connection, role: str) -> None:
 
 
 async def _take_turn(connection: Connection) -> None:
-    """Waits until nobody else migrates this database; the turn ends with the connection."""
+    """Waits until no other process migrates this database; the lock ends with the connection."""
     # Asked for again and again: `create index concurrently` waits for every statement that is older than itself, so
     # one that waited for the lock would never come to an end.
     while not await connection.fetchval("select pg_try_advisory_lock(hashtext('schema migrations'))"):  # noqa: ASYNC110

@@ -228,7 +228,7 @@ class Connections:
                 call()
 
     def joined(self) -> UnitOfWork | None:
-        """Return the unit of work that is open around the caller, None if there is none."""
+        """Return the unit of work that is open around the caller, else None."""
         whole = _WHOLE.get()
         return whole if whole is not None and whole.is_open and whole.connections is self else None
 

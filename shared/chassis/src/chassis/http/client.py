@@ -179,7 +179,7 @@ class ServiceClient:
     ) -> Reply:
         """Send a request to a service with typed refusals; return its answer.
 
-        A refusal with a `type` is a normal answer, whatever its status; failures without a `type` raise.
+        A refusal with a `type` is a normal answer at any status; failures without a `type` raise.
 
         Raises:
             UnavailableError: the service is unreachable, breaks off, does not answer in time and is not ready, refuses

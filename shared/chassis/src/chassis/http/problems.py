@@ -23,7 +23,7 @@ class ProblemResponse(JSONResponse):
         detail: a sentence that says what is wrong and what to do.
         headers: such as `Retry-After`.
         kind: the `type`.
-        code: by which programs tell apart what has the same status; else the `type`, or what stands for the status.
+        code: lets programs tell refusals of one status apart; by default the `type`, or the status's code.
         more: further members.
     """
 

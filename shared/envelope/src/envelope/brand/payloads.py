@@ -30,7 +30,7 @@ class Priority(StrEnum):
 
 
 class OpenQuestions(Payload):
-    """What an article leaves open. What is found on it is stored as the research `answers_id`, where the writer looks for it."""
+    """Open questions of an article. Research stores their sources under `answers_id`, where the writer looks for them."""
 
     answers_id: UUID
     questions: Annotated[tuple[Keyword, ...], Field(min_length=1, max_length=MAX_QUESTIONS)]

@@ -1,4 +1,4 @@
-"""The services of the brand engine, one line each: what is deployed, and who asks whom."""
+"""The deployed services of the brand engine, one line each, with the services that each one calls."""
 
 from typing import Final, NamedTuple
 

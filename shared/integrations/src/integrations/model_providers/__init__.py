@@ -1,4 +1,4 @@
-"""Model providers: whose models write."""
+"""Providers of the models that write."""
 
 from collections.abc import Mapping
 from typing import Final

@@ -166,8 +166,8 @@ def start_replay_trace(row: OutboxRow, original: Mapping[str, Any]) -> TraceHead
 def batch_span(queue: str, spans: Sequence[Span]) -> Iterator[None]:
     """Opens the span of the transaction that settles the messages of these spans.
 
-    It opens one span per trace: a child of its first message's span, linked to the others. A single span is the running one; with several
-    there is none, as the work belongs to no single trace.
+    It opens one span per trace: a child of its first message's span, linked to the others. A single span is the current one; of several
+    none is, as the work belongs to no single trace.
     """
     by_trace: dict[int, list[Span]] = {}
     for span in spans:

@@ -1,4 +1,4 @@
-"""What is open while a page is walked: the paragraph, the lists and notes around it, the section; and how each is closed. Pure."""
+"""The open elements while a page is walked, and how each closes: the paragraph, its lists and notes, the section. Pure."""
 
 import re
 from collections.abc import Sequence

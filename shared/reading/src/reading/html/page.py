@@ -21,7 +21,7 @@ _REDIRECT: Final = re.compile(r"The node you are looking for is at\b")
 
 @dataclass(frozen=True, slots=True)
 class HtmlPage:
-    """What a page holds besides what it states about itself."""
+    """A page's contents, without its statements about itself."""
 
     sections: Section
     link_lists: int = 0

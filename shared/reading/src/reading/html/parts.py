@@ -78,7 +78,7 @@ _MIN_MAIN_SHARE: Final = 0.05
 
 @dataclass(slots=True)
 class PageParts:
-    """Elements by what they are. What is `unseen` is no text; its subtrees are in it as well."""
+    """The elements of a page by role. Those in `unseen` are no text; their subtrees are in it as well."""
 
     root: etree._Element
     sizes: TextSizes

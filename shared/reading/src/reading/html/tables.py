@@ -201,7 +201,7 @@ def _columns(row: Sequence[str], columns: Sequence[int]) -> tuple[str, ...]:
 
 
 def _definitions(rows: Sequence[tuple[str, ...]], *, is_group: bool) -> tuple[DefinitionEntry, ...]:
-    """Return the entries of a table without a head whose first column has names, and whose second explains them.
+    """Return the entries of a table without a head: its first column has names, its second explains them.
 
     In a group of rows with a name, as of options, some may have no explanation.
     """

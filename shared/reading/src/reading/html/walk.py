@@ -1,7 +1,7 @@
 """Walks a page once, and builds its tree of sections. Pure.
 
 The walk is iterative: a page nested ten thousand elements deep costs no stack. Blocks within blocks (lists in lists, notes
-in items) are kept to a depth that JSON can hold; what is nested deeper is in the deepest block.
+in items) are kept to a depth that JSON can hold; deeper ones are part of the deepest block.
 """
 
 from typing import Final

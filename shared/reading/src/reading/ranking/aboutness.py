@@ -110,7 +110,7 @@ def kind_of(level: int) -> SectionKind:
 
 @dataclass(frozen=True, slots=True)
 class SectionHead:
-    """What a section is called and where it stands; a row of an index holds as much."""
+    """A section's title and place, without its text; a row of an index holds as much."""
 
     title: str
     kind: SectionKind

@@ -74,7 +74,7 @@ def one_of_kinds(keyword: Keyword, section: Section, facts: CollectionFacts) -> 
 
 
 def _narrower(keyword: Keyword, page: Section, facts: CollectionFacts, own: Section) -> frozenset[str]:
-    """Returns the stems by which a keyword is narrower than a page; none if the page is about it."""
+    """Returns the stems that make a keyword narrower than a page; none if the page is about it."""
     telling, title = _telling(keyword, facts), frozenset(telling_stems(page.title))
     if telling <= title:
         is_section = telling == frozenset(telling_stems(own.title)) < title - facts.product_words
@@ -94,9 +94,9 @@ def _kinds(keyword: Keyword, section: Section, facts: CollectionFacts) -> frozen
 
 
 def passages_on(narrower: AbstractSet[str], page: Section, own: Section | None) -> Section:
-    """Returns a page with nothing but what it says about these stems: its section on them, and other paragraphs.
+    """Returns a page with only its statements about these stems: its section on them, and other paragraphs.
 
-    What stands before that section and starts with them opens it: "Rim brakes squeeze …". If the section is the lesser part of
+    Text before that section that starts with the stems opens it: "Rim brakes squeeze …". If the section is the lesser part of
     it all, the section alone.
     """
     # Of an introduction to more, one that speaks of them at once.

@@ -57,7 +57,7 @@ class ResearchSource:
 
 @dataclass(frozen=True, slots=True)
 class NearestSection:
-    """The section whose title is most like a keyword; a refusal names it."""
+    """The section with the title most like a keyword; a refusal names it."""
 
     title: str
     place: str

@@ -131,7 +131,7 @@ def finish_step(receipt: Receipt, remote: Mapping[str, Any]) -> Receipt:
 
 
 def mark_suspected(receipt: Receipt, steps: Sequence[StepTraits]) -> Receipt:
-    """A new receipt in place of a lost one, whose effect may have happened.
+    """A new receipt in place of a lost one. The effect may have happened.
 
     An effect with a single visible step and a look-up is looked up first. Any other is in doubt: it is unknown which of several steps took
     effect, and the key that made a step repeatable may be lost with the receipt.

@@ -417,7 +417,7 @@ def _heading(source: ArticleSource) -> str:
 
 
 def _sample(source: ArticleSource) -> str:
-    """Returns the beginning of a source's text, by which its language is known."""
+    """Returns the beginning of a source's text, for recognizing its language."""
     assert source.section is not None
     texts: list[str] = []
     for _, section in source.section.walk():

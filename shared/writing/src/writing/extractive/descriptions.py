@@ -167,7 +167,7 @@ def _sentences(blocks: Iterable[Block]) -> Iterator[str]:
 
 
 def _is_poor(text: str) -> bool:
-    """Whether a description needs what is not there, or breaks off before it says something."""
+    """Whether a description needs missing text, or breaks off before it says something."""
     first, *_ = split(text) or (text,)
     if openings.is_weak(text) or openings.needs_before(first, frozenset()) or _OF_ITSELF.search(first):
         return True

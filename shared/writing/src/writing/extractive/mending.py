@@ -1,4 +1,4 @@
-"""Decides what of a block is quoted: paragraphs without references to what is not there, lists and tables whole. Pure."""
+"""Decides which parts of a block are quoted: paragraphs without references to missing text, lists and tables whole. Pure."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ class _Reference(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is shown around a paragraph."""
+    """The parts around a paragraph that are shown."""
 
     above: bool = False
     """All that stands before it in its section."""
@@ -108,7 +108,7 @@ class Mender:
         Args:
             paragraph: as it is in the source.
             leads: whether its last sentence leads up to a block that is shown with it.
-            surroundings: what is shown around it.
+            surroundings: the shown parts around it.
         """
         if paragraph.flags:
             return None

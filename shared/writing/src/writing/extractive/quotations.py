@@ -82,7 +82,7 @@ def quote_sources(
 
 
 def _of_other_titles(found: Sequence[_Quotation]) -> Iterator[_Quotation]:
-    """Yields those whose titles, which become headings, are all different."""
+    """Yields those with different titles, which become headings."""
     taken: set[str] = set()
     for each in found:
         if (title := comparable(tidy(each.source.title))) and title not in taken:

@@ -218,7 +218,7 @@ def is_positional(sentence: str, *, has_above: bool, has_below: bool, is_whole: 
 
     Args:
         sentence: as it is in the source.
-        has_above: what stands before it in its section is shown.
+        has_above: the text before it in its section is shown.
         has_below: a list, listing or table behind it in its section is shown.
         is_whole: its page or section is shown from beginning to end.
     """
@@ -241,7 +241,7 @@ def speaks_of_names_below(sentence: str) -> bool:
 
 
 def speaks_of_given(sentence: str) -> bool:
-    """Whether a sentence speaks of what the one before it has told of: "the given priorities"."""
+    """Whether a sentence refers to a subject of the one before it: "the given priorities"."""
     return _GIVEN.search(sentence) is not None
 
 
@@ -306,7 +306,7 @@ def is_place_name(before: str, linked: str) -> bool:
 
 
 def needs_listing(sentence: str) -> bool:
-    """Whether a sentence speaks of a listing beside it: "This example …"."""
+    """Whether a sentence speaks of a neighbouring listing: "This example …"."""
     return _EXAMPLE.search(sentence) is not None
 
 

@@ -120,7 +120,7 @@ class SpineReader:
         """Returns the section from its first paragraph of prose, which may not say what the subject is.
 
         Raises:
-            NoSpineError: there is none.
+            NoSpineError: the section has no such paragraph.
         """
         section, children = self._introduced()
         units = self._units.read(section, self._heading)

@@ -124,7 +124,7 @@ def heading_of(title: str, *, is_entry: bool) -> str:
 
 
 def work_name(texts: Sequence[str]) -> str:
-    """Returns the name that most texts of a work speak of, within their sentences; "" if there is none."""
+    """Returns the name that most texts of a work speak of, within their sentences; "" without one."""
     found = [Counter(_NAME_WITHIN.findall(text)) for text in texts]
     every = Counter(name for each in found for name in each)
     uses = sum(found, Counter[str]())

@@ -1,4 +1,4 @@
-"""Cuts the blocks of a section into units: what is quoted together or not at all. Pure.
+"""Cuts the blocks of a section into units: blocks that are quoted together or not at all. Pure.
 
 A unit is a paragraph, or a lead-in with the list, listing or table that it leads up to, and the text that continues behind it.
 Where something that readers need is left out, the units of the section end.
@@ -110,7 +110,7 @@ class Part:
 
 
 def shown_words(blocks: Sequence[Block]) -> int:
-    """Counts words; listings and tables, but for sentences in their cells, add at most `LISTING_WORDS` together."""
+    """Counts words; listings and tables, apart from sentences in their cells, add at most `LISTING_WORDS` together."""
     prose = data = 0
     for block in blocks:
         match block:
@@ -241,7 +241,7 @@ class _BlockReader:
         return found and replace(found, blocks=(label, *found.blocks))
 
     def _note(self, note: Note) -> Unit:
-        """A note is an aside: what is left of a cut or long one is not missed."""
+        """A note is an aside: a cut or long one may lose its rest."""
         self._at += 1
         shown = self._mender.inner(note.blocks)
         told = " ".join(each.text for each in paragraphs_of(note.blocks))
@@ -329,14 +329,14 @@ class _BlockReader:
 
     @property
     def _end_of_hole(self) -> int:
-        """The place from which to go on behind a paragraph whose list or listing is not shown."""
+        """The place to continue behind a paragraph with a hidden list or listing."""
         if not self._mender.is_as_it_stands:
             return len(self._blocks)
         behind = self._structure_at(self._at + 1)
         return 1 + (self._at if behind is None else behind)
 
     def _before_hole(self, blocks: Sequence[Block], last: Paragraph | None, end: int) -> Unit:
-        """Goes on at `end`; returns what stands before the hole."""
+        """Moves on to `end`; returns the blocks before the hole."""
         self._at = end
         shown = (*blocks, *([last] if last is not None else []))
         return Unit(shown, behind_drop=last is None)
@@ -412,7 +412,7 @@ def _told_first(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
 
 
 def _is_scrap(paragraph: Paragraph) -> bool:
-    """Whether nobody misses a paragraph: pointers, labels."""
+    """Whether readers miss nothing without a paragraph: pointers, labels."""
     text = paragraph.text
     is_label = len(text.split()) < MIN_FRAGMENT_WORDS and not is_sentence(text) and not text.endswith(":")
     return not paragraph.flags and (is_label or all(map(references.is_pointer, split(text))))

@@ -55,7 +55,7 @@ class AssembledSection:
 
     @property
     def words(self) -> int:
-        """What a reader reads: sentences and items of lists."""
+        """The number of words that readers read: in sentences and items of lists."""
         lists = (each.exhibit.rows for each in self.paragraphs if each.exhibit and not each.exhibit.head)
         items = (text for rows in lists for row in rows for text in row)
         return sum(len(text.split()) for text in (*(kept.text for kept in self.sentences), *items))

@@ -271,7 +271,7 @@ def _languages(offered: Sequence[_OfferedPassage]) -> dict[int, str]:
 def _without_foreign_paragraphs(text: str, language: str) -> str:
     """Leaves out paragraphs in another language than their source, in which it could speak to a model unseen.
 
-    What a paragraph quotes, and its code, may be in any language.
+    Quotations and code in a paragraph may be in any language.
     """
     if not language:
         return text

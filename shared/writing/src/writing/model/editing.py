@@ -48,7 +48,7 @@ class ArticleEditor:
     forbidden: Sequence[str]
 
     async def edit(self, sections: Sequence[AssembledSection]) -> list[AssembledSection]:
-        """Returns the sections edited; a section whose sentences are not all there stays as it is."""
+        """Returns the sections edited; a section with missing sentences keeps its former text."""
         numbered = dict(enumerate((kept for section in sections for kept in section.sentences), 1))
         try:
             answer = await self.session.ask(

@@ -81,7 +81,7 @@ def _names(part: Sequence[Token], statement: Sequence[Token]) -> bool:
 
 
 def _bounds(token: Token) -> bool:
-    """Whether it denies a whole statement, or says whose it is."""
+    """Whether it denies, conditions or attributes a whole statement."""
     return token.key == "not" or token.text.casefold() in NEGATIONS | CONDITIONS or token.key in FRAME_KEYS
 
 

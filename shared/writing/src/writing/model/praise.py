@@ -1,7 +1,7 @@
-"""Finds praise that nobody is named for: "Acme makes the best kettles" is an opinion or an advertisement, not a fact. Pure.
+"""Finds praise without a named author: "Acme makes the best kettles" is an opinion or an advertisement, not a fact. Pure.
 
-"The Guardian calls Acme's kettle the best of 2024" says whose opinion it is, and whether the passage says so is for the other
-checks. "A medium grind works best" compares, and praises nobody.
+"The Guardian calls Acme's kettle the best of 2024" attributes the opinion; the other checks compare it with the passage.
+"A medium grind works best" compares, and is no praise.
 """
 
 import re
@@ -35,7 +35,7 @@ _SOMEBODY_SAYS: Final = re.compile(
 
 
 def find_unattributed_praise(sentence: str, context: str) -> str | None:
-    """Returns the words that praise, unless the sentence says whose opinion they are; None if it does not praise.
+    """Returns the words that praise, unless the sentence attributes the opinion; None without praise.
 
     `context` tells names from other words that begin a sentence: it has them with a capital within its sentences.
     """

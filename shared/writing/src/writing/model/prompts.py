@@ -58,7 +58,7 @@ def build_messages(rules: str, task: str, data: dict[str, Any]) -> tuple[dict[st
 def passages_as_json(
     passages: Sequence[Evidence], titles: Mapping[str, tuple[str, ...]] | None = None
 ) -> list[dict[str, str]]:
-    """Returns passages as data; `titles` are the headings over each, of which those above its own are told, too."""
+    """Returns passages as data. `titles` are the headings over each: those above its own are included, too."""
     told = []
     for each in passages:
         above = (titles or {}).get(each.id, ())[:-1]

@@ -340,7 +340,7 @@ class _Sorting:
     def _placed(
         self, found: Sequence[SupportedSentence | CutSentence], kept: Sequence[SupportedSentence]
     ) -> Iterator[SupportedSentence | CutSentence]:
-        """Returns the sentences of a paragraph, of which these are kept, with the places of the cuts."""
+        """Returns the sentences of a paragraph with the places of the cuts; `kept` are those that stay."""
         behind = ""
         for each in found:
             if not isinstance(each, CutSentence):

@@ -102,7 +102,7 @@ def measure(
         article: as its writer left it.
         keyword: its requested subject.
         sources: the number of independent sources that it cites.
-        wishes: what the brand asks of it.
+        wishes: the brand's, for its articles.
         nearest: the most similar article of the brand; None if it has no others.
         bounds: for its kind of writer.
         asked: the length in words that the brand wants.

@@ -1,6 +1,6 @@
 """One module for each kind of account: its authentication, the allowed requests, and how to read answers.
 
-What a person gives to connect one, and its provider's address, are in `integrations`.
+The settings for connecting one, and its provider's address, are in `integrations`.
 """
 
 from collections.abc import Mapping

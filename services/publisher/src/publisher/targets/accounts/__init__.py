@@ -1,4 +1,4 @@
-"""Kinds of accounts that articles go to, one module each; a new one is found by itself."""
+"""Kinds of accounts that articles go to, one module each; a new module needs no registration."""
 
 from collections.abc import Mapping
 from typing import Final

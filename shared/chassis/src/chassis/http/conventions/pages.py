@@ -33,7 +33,7 @@ FormerlyLargerLimit = Annotated[PageLimit, BeforeValidator(_at_most_a_page)]
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Entry, Place]):
-    """What a route with such a list as its `response_model` returns."""
+    """The return value of a route with such a list as its `response_model`."""
 
     items: Sequence[Entry]
     next: Place | None

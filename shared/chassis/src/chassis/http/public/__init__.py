@@ -1,4 +1,4 @@
-"""Pages that are open to everybody: addresses, headers that keep browsers safe, stylesheet and icon. `rendering` takes `chassis[pages]`."""
+"""Pages without a sign-in: addresses, headers that keep browsers safe, stylesheet and icon. `rendering` takes `chassis[pages]`."""
 
 import hashlib
 import re

@@ -191,7 +191,7 @@ class _OperationReader:
         return " \\\n  ".join(lines)
 
     def _example(self, schema: Mapping[str, Any]) -> Any:
-        """What the schema gives as an example; of an object, as far as its fields have some."""
+        """The schema's example; an object's example has those fields that have one."""
         described = self._resolved(schema)
         if examples := schema.get("examples") or described.get("examples"):
             return examples[0]

@@ -1,7 +1,7 @@
 """Decides by rules on words whether passages may say a sentence, and whether they plainly do, without trust in a model. Pure.
 
-A sentence to which a rule objects is refused, whatever a judge says of it. One to which none objects is for the judge to
-confirm. Without a judge it stands only if it is a whole statement of its passages, nearly word for word.
+A sentence to which a rule objects is refused, even if a judge supports it. Any other sentence needs the judge's
+confirmation. Without a judge it stands only if it is a whole statement of its passages, nearly word for word.
 """
 
 from collections.abc import Iterator, Sequence

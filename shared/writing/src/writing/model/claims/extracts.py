@@ -1,7 +1,7 @@
-"""Compares a sentence with the pieces of the passages that it draws on: what it leaves out of them, what it adds. Pure.
+"""Compares a sentence with the pieces of the passages that it draws on: its omissions and its additions. Pure.
 
-A sentence in the words of its passages has nothing of its own to stand for what it leaves out. So it must have the whole of
-each piece that it draws on: a condition, a hedge, an attribution or a restriction cannot go, in whatever words it stands.
+A sentence in the words of its passages has no words of its own for the parts that it leaves out. So it must have the whole of
+each piece that it draws on: it must keep every condition, hedge, attribution and restriction, however worded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -100,7 +100,7 @@ def left_out_words(these: Comparison) -> Iterator[str]:
 
 
 def _restricts(text: str, these: Comparison) -> bool:
-    """Whether the word limits, counts, or stands in a piece of its own."""
+    """Whether a left-out text limits, counts, or is a whole piece."""
     return (
         any(each.text == text and each.kind is not WordKind.CONTENT for each in these.said.tokens)
         or " " in text

@@ -146,7 +146,7 @@ def _literal(these: Comparison, key: str) -> str:
 
 
 def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Yields numbers and fractions with the “by”, “to” or “from” before them, “” if there is none."""
+    """Yields numbers and fractions with the “by”, “to” or “from” before them, else with “”."""
     for at, token in enumerate(tokens):
         if token.kind is not WordKind.NUMBER and token.key not in _FRACTIONS:
             continue

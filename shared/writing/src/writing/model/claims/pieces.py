@@ -66,7 +66,7 @@ class SentencePiece:
 
     @property
     def is_held(self) -> bool:
-        """Whether it limits the piece beside it: “if …”, and “in …” at the beginning of a statement, “who …” without a comma."""
+        """Whether it limits the neighbouring piece: “if …”, and “in …” at the beginning of a statement, “who …” without a comma."""
         return (
             (self.first in _HELD and not (self.first == "as" and self.after_mark))
             or (self.begins_statement and self.first in PREPOSITIONS)

@@ -84,7 +84,7 @@ _ADDITIONS: Final = tuple(map(_Limit.of, rows("additions")))
 
 
 def left_out_limits(these: Comparison) -> Iterator[str]:
-    """“Only”, “some”, “may”, “if”, “is said to” and their like, which the pieces drawn on have, or those beside them."""
+    """“Only”, “some”, “may”, “if”, “is said to” and their like, from the pieces drawn on or their neighbours."""
     ours = these.claim.tokens
     dates = {plain_word(one) for one, other in pairwise(ours) if other.kind is WordKind.NUMBER}
     numbers = {each.key for each in ours if each.kind is WordKind.NUMBER and not is_year(each.key)}

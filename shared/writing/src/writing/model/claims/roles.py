@@ -179,7 +179,7 @@ def _words_before(tokens: Sequence[Token], end: int) -> Sequence[Token]:
 
 
 def _heads(subject: Sequence[Token]) -> frozenset[str]:
-    """Returns the keys before the first preposition inside, of which one is the noun that acts."""
+    """Returns the keys before the first preposition inside; one of them is the noun that acts."""
     end = next(
         (at for at, each in enumerate(subject) if at and plain_word(each) in PREPOSITIONS), len(subject)
     )
@@ -210,7 +210,7 @@ def _is_counted(tokens: Sequence[Token], at: int) -> bool:
 
 
 def other_subjects(these: Comparison) -> Iterator[str]:
-    """Verbs with another subject than the passages give them, of which they speak elsewhere."""
+    """Verbs with another subject than in the passages, which speak of that subject elsewhere."""
     theirs: dict[str, list[tuple[_Verb, Statement]]] = {}
     for each in these.support:
         for verb in _verbs(each.sentence.tokens):
@@ -341,7 +341,7 @@ def mixed_statements(these: Comparison) -> Iterator[str]:
 
 
 def split_names(these: Comparison) -> Iterator[str]:
-    """Names whose words the passages have, but not together."""
+    """Names with words that the passages have, but not together."""
     told = [
         (one, other)
         for one, other in pairwise(these.claim.tokens)

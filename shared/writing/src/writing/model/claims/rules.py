@@ -1,4 +1,4 @@
-"""The rules on words: what a sentence must not do, whatever a judge says of it. Pure."""
+"""The rules on words: offences of a sentence that no judge can excuse. Pure."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final

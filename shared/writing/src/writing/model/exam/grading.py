@@ -1,4 +1,4 @@
-"""What a judge's answers in an exam are worth, and the bar that it has to reach. Pure."""
+"""Grades a judge's answers in an exam by the bar that it has to reach. Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final

@@ -44,7 +44,7 @@ class ExamQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ExamSize:
-    """What an exam asks, and what it may take."""
+    """The size of an exam, and the most that it may take."""
 
     version: str
     """Of the questions: another one if they differ in anything."""

@@ -32,7 +32,7 @@ class Claim(AnswerShape):
 
 
 class Reading(AnswerShape):
-    """What was read of one sentence. The finding comes last: a model that has quoted first finds better."""
+    """The judge's reading of one sentence. The finding comes last: a model that has quoted first finds better."""
 
     number: Annotated[int, Field(ge=1, le=MAX_NUMBER)]
     claims: Annotated[tuple[Claim, ...], Field(max_length=MAX_CLAIMS)]
