@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import datetime
 from itertools import groupby
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Response
 from pydantic import Field
@@ -47,6 +47,30 @@ class ActivityList(View):
     """`after` of the next page; null on the last."""
 
 
+_NEXT_BRAND: Final = """
+    least((select min(brand_slug) from channel_posts where brand_slug > {0}),
+          (select min(brand_slug) from pending_posts where brand_slug > {0}), (select min(brand_slug) from posts where brand_slug > {0}))
+"""
+_ALL_BRANDS: Final = f"""
+    found as (
+        select {_NEXT_BRAND.format("$1")} as brand_slug, 1 as number where $2::text[] is null
+        union all
+        select {_NEXT_BRAND.format("found.brand_slug")}, number + 1 from found where number < $3 and brand_slug is not null
+    ),
+    page as (select brand_slug from found where brand_slug is not null)
+"""  # noqa: S608  (constants of this module)
+"""Brand after brand from the indexes: there are many posts of each."""
+_THESE_BRANDS: Final = """
+    page as (
+        select slug as brand_slug from unnest($2::text[]) as slug
+        where slug > $1 and (
+            exists (select from channel_posts where brand_slug = slug) or exists (select from pending_posts where brand_slug = slug)
+            or exists (select from posts where brand_slug = slug))
+        order by 1 limit $3
+    )
+"""
+
+
 async def activity(
     connection: Connection, *, slugs: Collection[str] | None, after: str, limit: int, since: datetime
 ) -> list[dict[str, Any]]:
@@ -59,34 +83,38 @@ async def activity(
         limit: brands at most.
         since: counts posts that went out, or were due, from then on.
     """
+    # State by state, with `offset 0` so that it stays so: else PostgreSQL may read what is open of all brands for each of them.
     rows = await connection.fetch(
-        """
-        with page as (
-            select brand_slug from (
-                select brand_slug from channel_posts union select brand_slug from pending_posts union select brand_slug from posts
-            ) as brands
-            where brand_slug > $1 and ($2::text[] is null or brand_slug = any ($2)) order by brand_slug limit $3
-        ), told as (
-            select brand_slug, coalesce(channel, entry) as channel, account,
-                   count(*) filter (where state = 'posted' and posted_at >= $4) as posted,
-                   count(*) filter (where state = 'failed' and coalesce(due_at, since) >= $4) as failed,
-                   count(*) filter (where state = 'waiting') as waiting,
+        f"""
+        with recursive {_ALL_BRANDS if slugs is None else _THESE_BRANDS},
+        told as (
+            select page.brand_slug, c.channel, c.account, count(*) filter (where state = 'posted') as posted,
+                   count(*) filter (where state = 'failed') as failed, count(*) filter (where state = 'waiting') as waiting,
                    count(*) filter (where state in ('new', 'planned', 'sending')) as planned,
                    count(*) filter (where state = 'in_doubt') as in_doubt
-            from channel_posts where brand_slug in (select brand_slug from page) group by 1, 2, 3
+            from page cross join lateral (
+                select coalesce(channel, entry) as channel, account, state from channel_posts
+                where brand_slug = page.brand_slug and state = 'posted' and coalesce(posted_at, due_at, since) >= $4 and posted_at >= $4
+                union all
+                select of_state.* from unnest(array['new', 'waiting', 'planned', 'sending', 'in_doubt', 'failed']) as one cross join lateral (
+                    select coalesce(channel, entry) as channel, account, state from channel_posts
+                    where brand_slug = page.brand_slug and state = one and (one <> 'failed' or coalesce(due_at, since) >= $4)
+                    offset 0
+                ) as of_state
+            ) as c group by 1, 2, 3
             union all
             select brand_slug, channel, null, 0, 0, count(*) filter (where publish_at is null),
                    count(*) filter (where publish_at is not null), 0
-            from pending_posts where state = 'waiting' and brand_slug in (select brand_slug from page) group by 1, 2
+            from page join pending_posts using (brand_slug) where state = 'waiting' group by 1, 2
             union all
             select brand_slug, channel, null, count(*), 0, 0, 0, 0
-            from posts where posted_at >= $4 and brand_slug in (select brand_slug from page) group by 1, 2
+            from page join posts using (brand_slug) where posted_at >= $4 group by 1, 2
         )
         select page.brand_slug, t.channel, t.account, sum(t.posted)::bigint as posted, sum(t.failed)::bigint as failed,
                sum(t.waiting)::bigint as waiting, sum(t.planned)::bigint as planned, sum(t.in_doubt)::bigint as in_doubt
         from page left join told as t on t.brand_slug = page.brand_slug and t.posted + t.failed + t.waiting + t.planned + t.in_doubt > 0
         group by 1, 2, 3 order by 1, 2, 3 nulls first
-        """,
+        """,  # noqa: S608  (constants of this module)
         after,
         None if slugs is None else list(slugs),
         limit,

@@ -1,5 +1,6 @@
 """Lists all posts of a brand, the newest first: those under review, those for other platforms, and those in the feed."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,27 +22,48 @@ from review.rules import PostState
 WITHOUT_NUL: Final = r"^[^\x00]*$"
 MOST_COUNTED: Final = 10_000
 """Posts of a filter that are counted."""
-_ELSEWHERE: Final = """
+_BY_WORDS: Final = "$1::text is not null"
+"""Instead of the brand's own condition, where the words contain it: so only the indexes of words serve."""
+_MOST_SORTED: Final = 1_000
+"""The most matches that are sorted; with more matches, posts are read in their order instead."""
+_JOINERS: Final = "-_./@:+&%~=?#<>"
+"""Characters that PostgreSQL's text parser may treat as part of a word, as in an address."""
+_APART: Final = re.compile(r"[\s'\"\\]+")
+
+
+def _words(title: str, text: str) -> str:
+    """The expression of an index of words (migrations 0035 to 0037). No word begins with the sign before the brand."""
+    return f"""
+        (to_tsvector('simple', translate({title} || ' ' || {text}, '{_JOINERS}', '{" " * len(_JOINERS)}'))
+        || array_to_tsvector(array['=' || brand_slug]))
+    """
+
+
+_COLUMNS: Final = """
+    post_id, content_id, channel, account, version, state, title, text, link, since, due_at, posted_at, at, post_url, reason, detail, retry_at
+"""
+_ELSEWHERE: Final = f"""
     select post_id, content_id, coalesce(channel, entry) as channel, account, version,
            case state when 'planned' then 'scheduled' when 'new' then 'sending' else state end as state,
            material ->> 'title' as title, coalesce(text, '') as text, material ->> 'link' as link,
            since, due_at, posted_at, coalesce(posted_at, due_at, since) as at, post_url, reason, detail,
-           case when state in ('planned', 'sending') then coalesce(retry_at, held_until) end as retry_at
-    from channel_posts where brand_slug = $1
-"""
-_UNDER_REVIEW: Final = """
+           case when state in ('planned', 'sending') then coalesce(retry_at, held_until) end as retry_at,
+           {_words("(material ->> 'title')", "coalesce(text, '')")} as words
+    from channel_posts where {{of_brand}}
+"""  # noqa: S608  (constants of this module)
+_UNDER_REVIEW: Final = f"""
     select post_id, content_id, channel, null::text as account, version,
            case when state = 'waiting' and publish_at is not null then 'scheduled' else state end as state,
            title, text, link, since, publish_at as due_at, null::timestamptz as posted_at, coalesce(publish_at, since) as at,
-           null::text as post_url, '' as reason, '' as detail, held_until as retry_at
-    from pending_posts where brand_slug = $1 and state <> 'posted'
-"""
-_IN_THE_FEED: Final = """
+           null::text as post_url, '' as reason, '' as detail, held_until as retry_at, {_words("title", "text")} as words
+    from pending_posts where {{of_brand}} and state <> 'posted'
+"""  # noqa: S608  (constants of this module)
+_IN_THE_FEED: Final = f"""
     select post_id, content_id, channel, null::text as account, 1 as version, 'posted' as state, title, text, link,
            posted_at as since, null::timestamptz as due_at, posted_at, posted_at as at, null::text as post_url, '' as reason,
-           '' as detail, null::timestamptz as retry_at
-    from posts where brand_slug = $1
-"""
+           '' as detail, null::timestamptz as retry_at, {_words("title", "text")} as words
+    from posts where {{of_brand}}
+"""  # noqa: S608  (constants of this module)
 _STORED_ELSEWHERE: Final = {PostState.SCHEDULED: "'planned'", PostState.SENDING: "'new', 'sending'"}
 """The states of channel_posts that are shown as another; by the columns themselves, as their indexes have them."""
 _STORED_UNDER_REVIEW: Final = {
@@ -56,7 +78,7 @@ InState = Annotated[PostState | None, Query(description="Only posts in this stat
 WithText = Annotated[
     str | None,
     Query(
-        description="Only posts with this in their text or in the title of their article.",
+        description="Only posts with these words, or words that begin so, in their text or in the title of their article.",
         min_length=1,
         max_length=200,
         pattern=WITHOUT_NUL,
@@ -83,7 +105,7 @@ class PostFilter:
 
     state: PostState | None = None
     text: str | None = None
-    """A part of the text or of the article's title, ignoring case."""
+    """Words, or beginnings of words, of the text or of the article's title."""
     since: datetime | None = None
     channel: str | None = None
     content_id: UUID | None = None
@@ -138,6 +160,9 @@ async def search_posts(
 ) -> list[dict[str, Any]]:
     """A page of a brand's posts, the newest first.
 
+    Rare words are looked up in the indexes of words. Common words occur on any page: there the query reads posts in their
+    order until the page is full.
+
     Args:
         connection: to the service's database.
         brand: the brand's slug.
@@ -145,63 +170,112 @@ async def search_posts(
         after: time and id of the former page's last post.
         limit: posts at most.
     """
-    query, values = _newest(brand, wanted, after, limit)
-    rows = await connection.fetch(query, *values)
+    filtered = _Conditions(brand, wanted)
+    if wanted.text is not None:
+        rare = await _few_with(connection, brand, wanted.text)
+        if rare == []:
+            return []
+        if rare is not None:
+            filtered.add("post_id = any ({}::uuid[])", rare)
+        else:
+            # No index serves this, and PostgreSQL takes it to be true of every second post: so it reads the posts in their order.
+            filtered.add(
+                "coalesce(words @@ to_tsquery('simple', {}::text), false)", _words_query(wanted.text)
+            )
+    if after is not None:
+        filtered.add("(at, post_id) < ({}::timestamptz, {}::uuid)", *after)
+    # Each table gives its own newest ones, in the order of its index.
+    newest = f"order by at desc, post_id desc limit {filtered.value(limit)}"
+    pages = " union all ".join(
+        f"(select {_COLUMNS} from ({each}) as found where {filtered.sql} {newest})"  # noqa: S608  (constants of this module)
+        for each in _sources(wanted.state)
+    )
+    rows = await connection.fetch(f"select {_COLUMNS} from ({pages}) as found {newest}", *filtered.values)  # noqa: S608
     return [dict(row) for row in rows]
 
 
 async def count_posts(connection: Connection, brand: str, wanted: PostFilter) -> int:
     """Counts a brand's posts that a filter lets through, up to MOST_COUNTED."""
-    query, values = _newest(brand, wanted, None, MOST_COUNTED)
+    filtered, sources = _Conditions(brand, wanted), _sources(wanted.state)
+    if wanted.text is not None:
+        filtered.add(*_with_words(brand, wanted.text))
+        sources = _sources(wanted.state, _BY_WORDS)
+    found = " union all ".join(
+        f"select 1 from ({each}) as found where {filtered.sql}"  # noqa: S608  (constants of this module)
+        for each in sources
+    )
     counted: int = await connection.fetchval(
-        f"select count(*) from ({query}) as counted",  # noqa: S608  (constants of this module)
-        *values,
+        f"select count(*) from ({found} limit {filtered.value(MOST_COUNTED)}) as counted",  # noqa: S608
+        *filtered.values,
     )
     return counted
 
 
-def _newest(
-    brand: str, wanted: PostFilter, after: tuple[datetime, UUID] | None, limit: int
-) -> tuple[str, list[Any]]:
-    """The query of a page of posts, with the values of its parameters."""
-    values: list[Any] = [brand, limit]
-    conditions = ["true"]
+class _Conditions:
+    """Conditions of a query of one brand's posts, with the values of its parameters; the words are not among them."""
 
-    def add(condition: str, *more: Any) -> None:
-        numbers = [f"${len(values) + number}" for number in range(1, len(more) + 1)]
-        conditions.append(condition.format(*numbers))
-        values.extend(more)
+    def __init__(self, brand: str, wanted: PostFilter) -> None:
+        self.values: list[Any] = [brand]
+        self._conditions = ["true"]
+        if wanted.since is not None:
+            self.add("at >= {}::timestamptz", wanted.since)
+        if wanted.channel is not None:
+            self.add("{}::text in (channel, account)", wanted.channel)
+        if wanted.content_id is not None:
+            self.add("content_id = {}::uuid", wanted.content_id)
 
-    if wanted.text is not None:
-        add("position(lower({}::text) in lower(title || ' ' || text)) > 0", wanted.text)
-    if wanted.since is not None:
-        add("at >= {}::timestamptz", wanted.since)
-    if wanted.channel is not None:
-        add("{}::text in (channel, account)", wanted.channel)
-    if wanted.content_id is not None:
-        add("content_id = {}::uuid", wanted.content_id)
-    if after is not None:
-        add("(at, post_id) < ({}::timestamptz, {}::uuid)", *after)
-    # Each table gives its own newest ones, in the order of its index.
-    newest = "order by at desc, post_id desc limit $2"
-    pages = [
-        f"(select * from ({each}) as found where {' and '.join(conditions)} {newest})"  # noqa: S608  (constants of this module)
-        for each in _sources(wanted.state)
-    ]
-    return f"select * from ({' union all '.join(pages)}) as found {newest}", values  # noqa: S608
+    @property
+    def sql(self) -> str:
+        return " and ".join(self._conditions)
+
+    def add(self, condition: str, *values: Any) -> None:
+        self._conditions.append(condition.format(*map(self.value, values)))
+
+    def value(self, value: Any) -> str:
+        """The placeholder of a further value."""
+        self.values.append(value)
+        return f"${len(self.values)}"
 
 
-def _sources(state: PostState | None) -> list[str]:
+def _words_query(text: str) -> str:
+    """Returns the search for all of these words, or words that start with them, in the syntax of `to_tsquery`."""
+    spaced = text.translate(str.maketrans(_JOINERS, " " * len(_JOINERS)))
+    return " & ".join(f"'{word}':*" for word in _APART.split(spaced) if word)
+
+
+def _with_words(brand: str, text: str) -> tuple[str, str, str]:
+    """The condition that the indexes of words serve, with its values; it is false for a text without any word."""
+    return (
+        "numnode(to_tsquery('simple', {0}::text)) > 0 and words @@ (to_tsquery('simple', {0}::text) && {1}::text::tsquery)",
+        _words_query(text),
+        f"'={brand}'",
+    )
+
+
+async def _few_with(connection: Connection, brand: str, text: str) -> list[UUID] | None:
+    """Returns the ids of the brand's posts with these words, unordered; None if there are more than `_MOST_SORTED`."""
+    # Of all states, and without `order by`: else the planner may read the posts in order, since it cannot know how rare a prefix is.
+    words = _Conditions(brand, PostFilter())
+    words.add(*_with_words(brand, text))
+    found = " union all ".join(
+        f"select post_id from ({each}) as found where {words.sql}"  # noqa: S608  (constants of this module)
+        for each in _sources(None, _BY_WORDS)
+    )
+    rows = await connection.fetch(f"{found} limit {words.value(_MOST_SORTED + 1)}", *words.values)
+    return None if len(rows) > _MOST_SORTED else [row["post_id"] for row in rows]
+
+
+def _sources(state: PostState | None, of_brand: str = "brand_slug = $1") -> list[str]:
     """The queries of all tables that have posts in a state; None: in any."""
-    if state is None:
-        return [_ELSEWHERE, _UNDER_REVIEW, _IN_THE_FEED]
-    stored = _STORED_ELSEWHERE.get(state, f"'{state.value}'")
-    sources = [f"{_ELSEWHERE} and state in ({stored})"]
-    if state in _STORED_UNDER_REVIEW:
-        sources.append(f"{_UNDER_REVIEW} {_STORED_UNDER_REVIEW[state]}")
-    if state is PostState.POSTED:
-        sources.append(_IN_THE_FEED)
-    return sources
+    sources = [_ELSEWHERE, _UNDER_REVIEW, _IN_THE_FEED]
+    if state is not None:
+        stored = _STORED_ELSEWHERE.get(state, f"'{state.value}'")
+        sources = [f"{_ELSEWHERE} and state in ({stored})"]
+        if state in _STORED_UNDER_REVIEW:
+            sources.append(f"{_UNDER_REVIEW} {_STORED_UNDER_REVIEW[state]}")
+        if state is PostState.POSTED:
+            sources.append(_IN_THE_FEED)
+    return [each.replace("{of_brand}", of_brand) for each in sources]
 
 
 def post_search_routes(database: Database) -> APIRouter:

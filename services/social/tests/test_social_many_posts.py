@@ -1,0 +1,131 @@
+"""Many posts of many brands: which are found by their words, and how little is read for a page, a count and the activity of all brands."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import pytest
+
+from review.rules import PostState
+from social.activity import activity
+from social.post_search import MOST_COUNTED, PostFilter, count_posts, search_posts
+from tests.fixtures.explained import ExplainedConnection
+
+MANY = 30_000
+_FILL = """
+insert into channel_posts (post_id, brand_slug, content_id, asked_as, entry, material, channel, account, text, state, since, posted_at)
+select gen_random_uuid(), case when n % 100 = 0 then 'small-' || n % 1000 else 'large' end, gen_random_uuid(), 'mastodon', 'mastodon',
+       jsonb_build_object('title', 'About coffee ' || n), 'mastodon', 'mastodon-eu',
+       'Post number ' || n || case when n % 10000 = 7 then ' with a needle' else '' end,
+       case when n % 10 = 3 then 'failed' when n % 10 = 4 then 'in_doubt' else 'posted' end, now() - n * interval '1 hour',
+       case when n % 10 not in (3, 4) then now() - n * interval '1 hour' end
+from generate_series(1, $1::int) as n
+"""
+_FEED = """
+insert into posts (post_id, brand_slug, content_id, channel, title, text, tags, drafts)
+select gen_random_uuid(), 'acme', gen_random_uuid(), 'feed', title, text, '[]', '[]' from unnest($1::text[], $2::text[]) as t (title, text)
+"""
+
+
+async def found(social_database: asyncpg.Connection, text: str, brand: str = "acme") -> list[str]:
+    connection: Any = social_database
+    wanted = PostFilter(text=text)
+    posts = await search_posts(connection, brand, wanted, after=None, limit=50)
+    assert await count_posts(connection, brand, wanted) == len(posts)
+    return sorted(each["text"] for each in posts)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("cold", ["Cold brew at home #ColdBrew", "Cold drip"]),
+        ("COLD br", ["Cold brew at home #ColdBrew"]),
+        ("brew cold", ["Cold brew at home #ColdBrew"]),
+        ("#coldb", ["Cold brew at home #ColdBrew"]),
+        ("site.test/tea", ["Read https://site.test/tea-time now"]),
+        ("time", ["Read https://site.test/tea-time now"]),
+        ("barista's", ["The barista's café"]),
+        ("title", ["Cold drip"]),
+        ("rold", []),
+        ("acme", []),
+        ("=acme", []),
+        ("'", []),
+        ("!!! ???", []),
+        ("cold & !drip | (", ["Cold drip"]),
+        ("\\", []),
+    ],
+)
+async def test_posts_are_found_by_the_words_of_text_and_title(
+    social_database: asyncpg.Connection, text: str, expected: list[str]
+) -> None:
+    texts = [
+        "Cold brew at home #ColdBrew",
+        "The barista's café",
+        "Read https://site.test/tea-time now",
+        "Cold drip",
+    ]
+    await social_database.execute("insert into accounts values ('acme', 'feed', 'Feed')")
+    await social_database.execute(_FEED, ["About it"] * 3 + ["A title"], texts)
+    assert await found(social_database, text) == expected
+    assert await found(social_database, text, "other") == []
+
+
+@pytest.fixture
+async def many(social_database: asyncpg.Connection, postgres_url: str) -> asyncpg.Connection:
+    await social_database.execute(_FILL, MANY)
+    owner = await asyncpg.connect(
+        postgres_url, database=await social_database.fetchval("select current_database()")
+    )
+    await owner.execute("vacuum analyze channel_posts")
+    await owner.close()
+    await social_database.execute("set enable_seqscan = off")
+    return social_database
+
+
+async def test_no_page_or_count_of_many_posts_reads_more_than_it_needs(many: asyncpg.Connection) -> None:
+    async def read(brand: str, **filters: Any) -> tuple[int, int]:
+        explained: Any = ExplainedConnection(many)  # type: ignore[arg-type]
+        return len(
+            await search_posts(explained, brand, PostFilter(**filters), after=None, limit=50)
+        ), explained.rows_read
+
+    async def counted(brand: str, **filters: Any) -> tuple[int, int]:
+        explained: Any = ExplainedConnection(many)  # type: ignore[arg-type]
+        return await count_posts(explained, brand, PostFilter(**filters)), explained.rows_read
+
+    # A rare word: the rows that have it, to find the page, and those of the page.
+    assert await read("large", text="needle") == (3, 6)
+    assert await read("small-0", text="needle") == (0, 0)
+    assert await read("large", text="nowhere") == (0, 0)
+    assert await counted("large", text="needle") == (3, 3)
+    assert await counted("large", text="nowhere") == (0, 0)
+    # A word that all have: enough rows to see that, and those of the page.
+    matches, rows = await read("large", text="coffee")
+    assert (matches, rows <= 1_051) == (50, True), rows
+    matches, rows = await read("large", text="coffee", state=PostState.FAILED)
+    assert (matches, rows <= 1_051) == (50, True), rows
+    # Any post.
+    assert await read("large") == (50, 50)
+    for brand, count in (("large", MOST_COUNTED), ("small-0", MANY // 1_000)):
+        matches, rows = await counted(brand)
+        assert (matches, rows <= count) == (count, True), rows
+
+
+async def test_the_activity_of_all_brands_reads_no_posts_of_before(many: asyncpg.Connection) -> None:
+    explained: Any = ExplainedConnection(many)  # type: ignore[arg-type]
+    since = datetime.now(UTC) - timedelta(hours=101, minutes=30)
+    told = await activity(explained, slugs=None, after="", limit=100, since=since)
+    assert [each["brand_slug"] for each in told] == ["large", *(f"small-{n}" for n in range(0, 1_000, 100))]
+    (large,) = told[0]["channels"]
+    assert (large["posted"], large["failed"], large["in_doubt"]) == (80, 10, MANY // 10)
+    assert [each["posted"] for each in told[2]["channels"]] == [1]
+    # What is open or failed is read, whenever that was; of what is out, the last days alone.
+    assert explained.rows_read <= 2 * MANY // 10 + 2 * 101, explained.rows_read
+
+    one: Any = many
+    assert await activity(one, slugs=["large"], after="", limit=100, since=since) == told[:1]
+    assert await activity(one, slugs=["none", "small-0"], after="large", limit=100, since=since) == told[1:2]
+    assert [
+        each["brand_slug"] for each in await activity(one, slugs=None, after="large", limit=2, since=since)
+    ] == ["small-0", "small-100"]
+    assert await activity(one, slugs=None, after="small-900", limit=2, since=since) == []
