@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import product
 from statistics import median, quantiles
 from typing import Any, Final
 
@@ -23,7 +24,7 @@ from benchmarks.measuring.console_screens import Screens, page_routes
 from benchmarks.reporting.results import GATE_PASSED, ResultRow
 from benchmarks.run import BenchmarkRun
 from benchmarks.servers.sql import Sql
-from benchmarks.systems.agency import LARGEST, AgencySize, furnish
+from benchmarks.systems.agency import LARGEST, STOCKED, AgencySize, furnish
 from benchmarks.systems.console_people import SignedIn, sign_in
 from benchmarks.systems.stack import KEYWORDS, Stack, stack
 from brandctl.local import processes
@@ -35,6 +36,8 @@ PAGES_A_SECOND: Final = 20.0
 _CHANGES_EVERY_SECONDS: Final = 2.0
 """A keyword is handed in so often, which changes what pages of its brand show some ten times."""
 _WATCHED_BRANDS: Final = 30
+_NEW: Final = tuple(each for each in KEYWORDS if each not in STOCKED)
+"""What no brand has an article about yet."""
 _WATCHED: Final = ("", "/keywords", "/drafts", "/posts", "/sources")
 """Screens of a brand that people have open."""
 _BEHIND: Final = 40
@@ -97,7 +100,7 @@ def console(run: BenchmarkRun) -> list[ResultRow]:
             run.log(f"console: {stock} in {time.monotonic() - began:.0f} s")
             owner = sign_in(services, "Ada", Role.OWNER, None)
             editor = sign_in(services, "Bob", Role.EDITOR, [LARGEST])
-            with _changes(services, size):
+            with _changes(services, range(1, size.brands), _NEW[2:]):
                 _read(run, services, rows["pages"], owner)
                 _read(run, services, rows["pages of one brand"], editor)
             _open_in_browser(run, services, rows["in a browser"], owner)
@@ -220,18 +223,17 @@ def _p95(figures: Sequence[float]) -> float:
 
 
 @contextmanager
-def _changes(services: Stack, size: AgencySize) -> Iterator[None]:
-    """The services work meanwhile: keywords are handed in, for a brand after the other."""
+def _changes(services: Stack, brands: Sequence[int], keywords: Sequence[str]) -> Iterator[None]:
+    """The services work meanwhile: keywords are handed in, for a brand after the other; the same never twice, which is no work."""
     ended = threading.Event()
 
     def hand_in() -> None:
-        number = 0
         with services.client("orchestrator") as api:
-            while not ended.wait(_CHANGES_EVERY_SECONDS):
-                number += 1
-                brand = f"brand-{1 + number % min(_WATCHED_BRANDS, size.brands - 1):04}"
-                keyword = f"{KEYWORDS[number % len(KEYWORDS)]} {number}"
-                api.post(f"/v1/brands/{brand}/research", json={"keywords": [keyword]}).raise_for_status()
+            for keyword, number in product(keywords, brands):
+                if ended.wait(_CHANGES_EVERY_SECONDS):
+                    return
+                path = f"/v1/brands/brand-{number:04}/research"
+                api.post(path, json={"keywords": [keyword]}).raise_for_status()
 
     worker = threading.Thread(target=hand_in, name="changes")
     worker.start()
@@ -247,8 +249,8 @@ def _changes(services: Stack, size: AgencySize) -> Iterator[None]:
 
 def _watch(run: BenchmarkRun, services: Stack, row: ResultRow, size: AgencySize) -> None:
     """People of many brands have a page of theirs open while things change."""
-    people, seconds = run.of(12, 300), run.of(5.0, 60.0)
-    brands = min(_WATCHED_BRANDS, size.brands - 1)
+    brands, seconds = min(_WATCHED_BRANDS, size.brands - 1), run.of(10.0, 60.0)
+    people = run.of(brands, 300)
     tabs = []
     for number in range(people):
         brand = f"brand-{1 + number % brands:04}"
@@ -268,7 +270,7 @@ def _watch(run: BenchmarkRun, services: Stack, row: ResultRow, size: AgencySize)
             watchers.stdin.close()
             if watchers.stdout.readline().strip() != "watching":
                 raise MeasurementError("the streams of the watchers do not open")
-            with _changes(services, size):
+            with _changes(services, range(1, brands + 1), _NEW[:2]):
                 time.sleep(seconds / 2)
                 began, before = time.monotonic(), cpu_seconds([_pid(services)])
                 time.sleep(seconds * 0.9)

@@ -15,6 +15,8 @@ from benchmarks.systems.stack import KEYWORDS, Stack
 
 LARGEST: Final = "brand-0000"
 """The brand that the services worked for; it has a tenth of all articles."""
+STOCKED: Final = KEYWORDS[::2]
+"""What all brands have articles about already. Of the other keywords, a brand gets new articles."""
 CHANNELS: Final = ("feed", "mastodon", "bluesky", "linkedin", "x")
 """So many posts has each article."""
 _LARGEST_SHARE: Final = 10
@@ -149,7 +151,7 @@ def _work_for_one(services: Stack) -> None:
     with services.client("orchestrator") as api, Sql(services.database_url("orchestrator")) as sql:
         settings = {"name": "Brand 0", "channels": CHANNELS, "posts_approval": "everything"}
         api.put(f"/v1/brands/{LARGEST}", json=settings).raise_for_status()
-        api.post(f"/v1/brands/{LARGEST}/research", json={"keywords": KEYWORDS}).raise_for_status()
+        api.post(f"/v1/brands/{LARGEST}/research", json={"keywords": STOCKED}).raise_for_status()
         deadline = time.monotonic() + _PATIENCE_SECONDS
         while not sql.value("select count(*) from cycles where ended_at is not null and told_at is not null"):
             if time.monotonic() > deadline:
