@@ -1,4 +1,4 @@
-"""Dramatiq: one process with threads, each of which takes a connection to the database from a pool."""
+"""Dramatiq: one process with threads; each takes a connection to the database from a pool."""
 
 import signal
 import threading

@@ -1,4 +1,4 @@
-"""What the programs here have in common: their command line, their environment, and what handling a message means.
+"""Common parts of the programs here: command line, environment, and the handling of a message.
 
 Handling a message is one row in `effects`, a table without any unique constraint, so that a message handled twice shows.
 At tier T2 a row in `inbox`, in the same transaction, decides whether the effect is still to be made.
@@ -85,7 +85,7 @@ def create_inbox() -> None:
 
 
 def drop_queues(*names: str) -> None:
-    """Whatever kind of queue they are; those that do not exist are no trouble."""
+    """Deletes queues of any kind; missing ones are ignored."""
     with pika.BlockingConnection(pika.URLParameters(RABBITMQ_URL)) as connection:
         channel = connection.channel()
         for name in names:

@@ -1,4 +1,4 @@
-"""aio-pika without a framework, with the batching of the services under test: what they would reach without their own cost.
+"""aio-pika without a framework, with the batching of the services under test: their speed without the framework's cost.
 
 What arrived while the last batch was being written is the next batch, up to a hundred messages. A batch is one transaction
 and one acknowledgement. Nothing is validated, traced, logged, retried or parked.
@@ -46,7 +46,7 @@ class Batches:
         self._arrived.set()
 
     async def run(self) -> None:
-        """Until told to stop. What is waiting then goes back to the queue with the connection."""
+        """Runs until it is stopped. Waiting messages then return to the queue with the connection."""
         while True:
             await self._arrived.wait()
             if self._stopping:

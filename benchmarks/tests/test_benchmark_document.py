@@ -1,4 +1,4 @@
-"""What a run leaves behind: the blocks and pictures of the document, whatever became of the run."""
+"""The results of a run: the blocks and pictures of the document, even after a failed run."""
 
 import io
 import json

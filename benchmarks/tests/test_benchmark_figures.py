@@ -1,4 +1,4 @@
-"""What the frame computes, without servers: orders with copies, verdicts, goals, pictures, the shape of the file."""
+"""Calculations of the benchmarks, without servers: orders with copies, verdicts, goals, pictures, the shape of the file."""
 
 import asyncio
 import contextlib

@@ -42,5 +42,5 @@ async def api(orchestrator_database: Database) -> AsyncIterator[httpx.AsyncClien
 
 @pytest.fixture
 def brandctl(api: httpx.AsyncClient, tmp_path: Path) -> Operator:
-    """Runs any command beside that orchestrator."""
+    """Runs any command with that orchestrator."""
     return Operator(tmp_path, {"ORCHESTRATOR_URL": str(api.base_url), "SERVICE_KEY": KEY})

@@ -64,7 +64,7 @@ async def test_a_brand_from_its_making_to_its_pause(brands: Operator, api: httpx
 
 
 class Overtaken(Orchestrator):
-    """Somebody else is a moment faster."""
+    """Another person is a moment faster."""
 
     def set_brand(self, slug: str, **policy: Any) -> Any:  # type: ignore[override]
         super().set_brand(slug, name="Theirs")

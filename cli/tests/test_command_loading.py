@@ -1,4 +1,4 @@
-"""What a command imports: itself, and neither its neighbours nor what runs the whole system."""
+"""Imports of a command: only its own modules, neither its neighbours nor those that run the whole system."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What a shell is told of the commands, and what a real bash makes of it."""
+"""The shell's completion of commands, also in a real bash."""
 
 import shlex
 import subprocess

@@ -51,7 +51,7 @@ KEYWORDS: list[dict[str, Any]] = [
 
 
 class Orchestrator(ThreadingHTTPServer):
-    """Answers what it is told to, one answer after the other, the last one for ever; remembers what was asked."""
+    """Gives the test's answers one after the other, the last one for ever; remembers the requests."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)

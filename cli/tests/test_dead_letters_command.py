@@ -31,7 +31,7 @@ MakeDatabase = Callable[..., Awaitable[str]]
 
 
 class Operator:
-    """Runs the command in an empty folder, as somebody at a shell would."""
+    """Runs the command in an empty folder, as a person at a shell would."""
 
     def __init__(self, url: str, folder: Path) -> None:
         self.url = url

@@ -1,4 +1,4 @@
-"""What the documents tell people to type: every command of a code block is one that brandctl takes, with those options."""
+"""Commands in the documents: brandctl takes every command of a code block, with those options."""
 
 import re
 import shlex

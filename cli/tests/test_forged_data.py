@@ -1,4 +1,4 @@
-"""Whatever a service answers, no command has the terminal steered by it.
+"""No answer of a service steers the terminal through a command.
 
 The answers are made of the services' own documents, with something forged wherever a text may be anything: so each command that
 shows something meets it, those of tomorrow included.
@@ -171,7 +171,7 @@ COMMANDS: Final = [
 
 
 def answer_of(schema: dict[str, Any], document: dict[str, Any]) -> Any:  # noqa: PLR0911  (one for each kind)
-    """What the schema allows, forged where it can be."""
+    """Data that the schema allows, forged where possible."""
     match schema:
         case {"$ref": reference}:
             return answer_of(document["components"]["schemas"][reference.rpartition("/")[2]], document)
@@ -193,7 +193,7 @@ def answer_of(schema: dict[str, Any], document: dict[str, Any]) -> Any:  # noqa:
 
 
 class Forger(ThreadingHTTPServer):
-    """Stands in for every service."""
+    """Replaces every service."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)

@@ -1,4 +1,4 @@
-"""`brandctl notifications`: what it asks of the monitor, and how it ends."""
+"""`brandctl notifications`: its requests to the monitor, and its exit codes."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ MESSAGE: dict[str, Any] = {"id": "1", "state": "failed", "problem": "telegram an
 
 
 class Monitor(ThreadingHTTPServer):
-    """Keeps what it is asked, and answers what it is told."""
+    """Keeps its requests, and gives the test's answers."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Answer)

@@ -29,7 +29,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def shown(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """What a terminal of 80 columns gets."""
+    """The output in a terminal of 80 columns."""
     file = io.StringIO()
     console = Console(file=file, force_terminal=True, width=80, color_system=None, highlight=False)
     monkeypatch.setattr(tables, "out", lambda: console)

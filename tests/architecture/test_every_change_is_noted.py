@@ -1,4 +1,4 @@
-"""Whatever is changed over the API of a service is a row of its audit log: `chassis.http.audit` stands around every route."""
+"""Every change over the API of a service is a row of its audit log: `chassis.http.audit` wraps every route."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Who may ask for what is said at each route of each service, and the documents tell it."""
+"""Each route of each service names the scope of its callers, and the documents show it."""
 
 import importlib
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ SETTINGS = {
 
 
 def served_by(service: str, folder: Path) -> Starlette:
-    """What the service's own composition root serves."""
+    """The application of the service's own composition root."""
     root = importlib.import_module(f"{service}.app")
     settings = importlib.import_module(f"{service}.settings").Settings(**SETTINGS, corpus=folder)
     process: Any = root.GatewayApp(settings) if service == "gateway" else root.build(settings)

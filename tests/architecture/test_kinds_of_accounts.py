@@ -1,4 +1,4 @@
-"""What is known of networks, sites and other kinds of accounts stands once, and what serves them goes by it."""
+"""Facts about networks, sites and other kinds of accounts are defined once, and the code that serves them uses these."""
 
 from typing import get_args
 

@@ -38,7 +38,7 @@ def parsed(requirement: str) -> tuple[str, frozenset[str]]:
 
 
 def declared(member: Path, extras: frozenset[str] | None = None) -> dict[str, frozenset[str]]:
-    """What a member asks for with some of its extras (None: with all of them), each with the extras it asks for."""
+    """The requirements of a member with some of its extras (None: with all of them), each with its own extras."""
     project = project_of(member)
     optional = project.get("optional-dependencies", {})
     chosen = optional if extras is None else extras
@@ -58,7 +58,7 @@ def modules(member: Path) -> Mapping[str, Path]:
 
 @cache
 def imported(path: Path) -> frozenset[str]:
-    """Dotted names of whatever a file imports: modules, and what it takes from them, which may be modules as well."""
+    """Dotted names of a file's imports: modules, and the names taken from them, which may be modules as well."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -110,7 +110,7 @@ def reached(member: Path, others: Mapping[str, Path]) -> Iterator[tuple[Path, st
 
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda member: member.name)
 def test_every_extra_that_is_used_is_asked_for(member: Path) -> None:
-    """`chassis.http.client` takes httpx, which nobody has who did not ask for `brand-engine-chassis[client]`."""
+    """`chassis.http.client` takes httpx, which only `brand-engine-chassis[client]` installs."""
     others = {canonical(project_of(each)["name"]): each for each in MEMBERS if each != member}
     asked = declared(member)
     unasked = {

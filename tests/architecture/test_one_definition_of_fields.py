@@ -1,4 +1,4 @@
-"""A setting of a brand and a field of an article are defined once: whatever shows or stores them derives from the definition.
+"""A setting of a brand and a field of an article are defined once: all code that shows or stores them derives from the definition.
 
 Each test adds one to the definition, in a process of its own, before anything else reads it.
 """

@@ -1,4 +1,4 @@
-"""What a slug may look like is written once; who may not know the contract has it word for word."""
+"""The pattern of slugs is written once; code that may not import the contract has it word for word."""
 
 from pathlib import Path
 

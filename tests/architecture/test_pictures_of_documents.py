@@ -15,7 +15,7 @@ def pictures() -> set[Path]:
 
 
 def shown() -> set[Path]:
-    """What the documents show or link to, of the folder of pictures."""
+    """The pictures of the folder that the documents show or link to."""
     pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*/*/README.md")]
     return {
         found

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def of_the_library(service: str) -> set[str]:
-    """What the library reads."""
+    """The variables that the library reads."""
     return {"DATABASE_URL", "RABBITMQ_URL"} if service in SERVICES else {"DATABASE_URL"}
 
 

@@ -102,7 +102,7 @@ def test_what_is_fixed_in_compose_is_a_setting_and_fixed_there() -> None:
 
 
 def test_every_variable_of_a_container_is_a_setting_of_its_service() -> None:
-    """A name that is mistyped would be given to nobody."""
+    """No container would get a mistyped name."""
     others = {"NO_PROXY", "no_proxy", "SSL_CERT_FILE"}
     for service in PROCESSES:
         known = settings_of(service).keys() | others
@@ -124,7 +124,7 @@ def deployment_of(service: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @pytest.mark.parametrize("service", PROCESSES)
 def test_every_setting_reaches_the_pod(service: str) -> None:
-    """What the config map `settings` says does, under the name of the setting, unless the manifest of the service says otherwise."""
+    """An entry of the config map `settings` arrives under the name of the setting, unless the service's manifest sets another."""
     own, shared = deployment_of(service)
     assert shared["envFrom"] == [{"configMapRef": {"name": "settings"}}]
     assert "env" not in shared

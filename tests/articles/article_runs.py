@@ -22,7 +22,7 @@ OFF_TOPIC: Final = frozenset({"own words", "foreign"})
 
 @dataclass(frozen=True)
 class ArticleRun:
-    """What one keyword gave: an article with the sources it cites, or the reason why there is none."""
+    """The result of one keyword: an article with the sources it cites, or the reason for its absence."""
 
     drawn: DrawnKeyword
     article: Article | None

@@ -53,7 +53,7 @@ class ShownPart:
 
 @dataclass(frozen=True)
 class PageText:
-    """What a page shows, in the forms in which quotations are looked up."""
+    """The text of a page, in the forms in which quotations are looked up."""
 
     whole: str
     without_brackets: str
@@ -94,7 +94,7 @@ def shown_parts(markdown: str) -> list[ShownPart]:
 
 
 def _is_ours(element: lxml.html.HtmlElement) -> bool:
-    """Whether a paragraph is one sentence in emphasis; what an article quotes has none."""
+    """Whether a paragraph is one sentence in emphasis; an article's quotations have none."""
     emphasis = element[0] if element.tag == "p" and len(element) == 1 and not element.text else None
     return (
         emphasis is not None and emphasis.tag == "em" and _CITATION.fullmatch(emphasis.tail or "") is not None

@@ -107,7 +107,7 @@ class RawPage:
         return {element: at for at, element in enumerate(self.root.iter())}
 
     def words_at(self, anchor: str) -> int:
-        """Counts the words of the definition or section that an anchor stands in, or directly before."""
+        """Counts the words of the definition or section that contains an anchor, or directly follows it."""
         found = self.root.xpath("//*[@id=$anchor or @name=$anchor]", anchor=anchor)
         if not found:
             return self.words

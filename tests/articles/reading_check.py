@@ -1,4 +1,4 @@
-"""Compares what `reading` makes of a page with a simpler reading of the same bytes: what it adds, and what it loses."""
+"""Compares the result of `reading` for a page with a simpler reading of the same bytes: its additions and losses."""
 
 import re
 from collections.abc import Iterator, Sequence

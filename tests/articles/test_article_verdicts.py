@@ -1,4 +1,4 @@
-"""The committed verdicts can be counted, and a file that cannot is told from one that can."""
+"""The committed verdicts can be counted, and a malformed file is recognized."""
 
 import json
 from pathlib import Path

@@ -22,7 +22,7 @@ _PORTS = (
 
 
 class ContainerStack:
-    """A project of its own, with its own settings, ports and data, beside whatever else runs on this engine."""
+    """A project with its own settings, ports and data, apart from all others on this engine."""
 
     def __init__(self, folder: Path, name: str = "test") -> None:
         self.project = f"brand-engine-{name}-{os.getpid()}"
@@ -61,7 +61,7 @@ class ContainerStack:
         return self._run([str(root / "deploy/compose" / name), *arguments], **environment)
 
     def brandctl(self, *arguments: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
-        """Runs `./brandctl` in this folder, to whatever end."""
+        """Runs `./brandctl` in this folder; returns its result, even a failure."""
         return self._run([str(ROOT / "brandctl"), *arguments], check=False, folder=folder)
 
     def left(self) -> list[str]:

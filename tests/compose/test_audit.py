@@ -1,4 +1,4 @@
-"""`make audit` fails for an advisory, and for nothing that is missing; what an image has is written without a network."""
+"""`make audit` fails for an advisory, and for nothing that is missing; an image's packages are listed without a network."""
 
 import json
 import os

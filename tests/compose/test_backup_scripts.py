@@ -1,4 +1,4 @@
-"""What the scripts for backup and restore refuse, and what they leave behind when something fails, on a pretended Docker.
+"""Refusals of the scripts for backup and restore, and their leftovers after a failure, on a pretended Docker.
 
 That a restored backup is complete shows `tests/end_to_end/test_backup_and_restore.py`.
 """

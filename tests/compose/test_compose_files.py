@@ -1,4 +1,4 @@
-"""What the compose files promise, read from the files: nothing runs."""
+"""The promises of the compose files, read from the files: nothing runs."""
 
 import re
 import tomllib
@@ -29,7 +29,7 @@ def example() -> dict[str, str]:
 
 
 def offered() -> set[str]:
-    """Every variable that the example names, those that it leaves to be set by whoever wants them among them."""
+    """Every variable that the example names, including those that it leaves unset."""
     return set(re.findall(r"(?m)^(?:# )?([A-Z][A-Z_]+)=", (ROOT / ".env.example").read_text()))
 
 
@@ -274,7 +274,7 @@ def test_no_secret_has_a_default_or_stands_in_a_compose_file() -> None:
 
 
 def test_settings_fix_no_version() -> None:
-    """A `.env` is copied once and kept; what stands in it outlives every upgrade of the checkout."""
+    """A `.env` is copied once and kept; its settings outlive every upgrade of the checkout."""
     assert {name for name in example() if name == "VERSION" or name.endswith("_IMAGE")} == set()
 
 

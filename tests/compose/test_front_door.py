@@ -47,7 +47,7 @@ class Told(http.server.BaseHTTPRequestHandler):
 
 
 class Door:
-    """Caddy with the project's file; hosts are told apart by name, and all are at one port of this machine."""
+    """Caddy with the project's file; all hosts are at one port of this machine, each under its name."""
 
     def __init__(self, port: int, plain_port: int, authority: Path) -> None:
         self.port = port
@@ -209,7 +209,7 @@ async def test_callers_reach_the_api_and_nothing_beside_it(door: Door) -> None:
 
 
 async def test_a_caller_cannot_say_for_whom_it_asks(door: Door) -> None:
-    """Services believe what the proxy says, so the proxy believes nobody."""
+    """Services trust the proxy's headers, so the proxy trusts no client's."""
     answer = await door.ask("api", "/v1/brands", headers={"X-Forwarded-For": "192.0.2.7"})
     assert answer.headers["Asked-For"] == "127.0.0.1"
 

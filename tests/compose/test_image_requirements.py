@@ -29,7 +29,7 @@ def names(requirements: str) -> set[str]:
 
 
 def needed(package: str, extras: frozenset[str] = frozenset(), seen: set[str] | None = None) -> set[str]:
-    """What the installed package needs here, by its own metadata; ours are walked through and left out."""
+    """The requirements of the installed package here, by its own metadata; our packages are followed and left out."""
     seen = set() if seen is None else seen
     for text in distribution(package).requires or []:
         requirement = Requirement(text)

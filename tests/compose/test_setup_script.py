@@ -1,4 +1,4 @@
-"""What `setup.sh` says on machines that it cannot prepare by itself; made-up programs stand in for the machine's own."""
+"""The messages of `setup.sh` on machines that it cannot prepare alone; made-up programs replace the machine's own."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The stack in containers, as `make up` brings it up: complete, confined, traced, and hard to hurt.
+"""The stack in containers, as `make up` starts it: complete, confined, traced, and robust.
 
 Takes some minutes and a Docker engine, so it is asked for: `make test ARGS="-m compose"`.
 """
@@ -410,7 +410,7 @@ async def test_three_copies_of_research_share_the_work(stack: Stack) -> None:
 
 
 def figures(stack: Stack, container: str) -> str:
-    """What a service shows of itself, asked from within."""
+    """A service's figures about itself, requested from within."""
     ask = "import urllib.request as r; print(r.urlopen('http://127.0.0.1:9464/metrics').read().decode())"
     return str(stack.docker("exec", container, "python", "-c", ask).stdout)
 
@@ -460,7 +460,7 @@ def test_minimal_takes_the_tools_away_and_leaves_the_data(stack: Stack) -> None:
 
 
 async def test_a_backup_in_the_midst_of_work_brings_everything_back(stack: Stack, tmp_path: Path) -> None:
-    """The last test: what is restored takes the place of the stack that the others looked at."""
+    """The last test: the restored data replaces the stack that the others looked at."""
     # As an operator makes it: the user of the containers may write there.
     published = tmp_path / "published"
     published.mkdir()

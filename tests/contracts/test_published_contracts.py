@@ -1,4 +1,4 @@
-"""What is published under `docs/` is what the code says, valid by the standard it claims, and complete."""
+"""The contracts under `docs/` agree with the code, are valid by the standard they claim, and complete."""
 
 import copy
 import json

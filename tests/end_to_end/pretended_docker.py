@@ -20,7 +20,7 @@ def say(*lines: str) -> None:
 
 
 def running(service: str) -> bool:
-    """A process that has ended stays a zombie until the test, whose child it is, looks at it.
+    """A process that has ended stays a zombie until its parent, the test, looks at it.
 
     The test starts no gateway, which takes no part in what it counts.
     """

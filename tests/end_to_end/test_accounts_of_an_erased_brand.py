@@ -1,4 +1,4 @@
-"""What the gateway has of an erased brand: asked for by the orchestrator when all services have answered, and confirmed."""
+"""The gateway's data of an erased brand: the orchestrator has it erased when all services have answered, and it is confirmed."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack

@@ -52,7 +52,7 @@ from tests.fixtures.brands.everything import (
 
 @pytest.fixture
 async def everything(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[FilledBrand]:
-    """The databases of all services, with two brands of which each has something everywhere."""
+    """The databases of all services; each of two brands has something everywhere."""
 
     async def authorise(_: Request) -> Caller:
         return SERVICE

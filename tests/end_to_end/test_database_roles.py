@@ -16,7 +16,7 @@ PASSWORD = "a-password-for-tests"
 
 
 def environment_for(port: int) -> dict[str, str]:
-    """What the container of the script has, for a server on this machine."""
+    """The environment of the script's container, for a server on this machine."""
     return {
         f"{name.upper()}_{kind}_PASSWORD": PASSWORD
         for name in services.PROCESSES
@@ -31,7 +31,7 @@ def environment_for(port: int) -> dict[str, str]:
 
 
 async def test_a_role_that_changed_itself_is_as_it_was_after_the_next_run(tmp_path: Path) -> None:
-    """PostgreSQL lets every role change its own password and settings: whoever got in once could shut its service out."""
+    """PostgreSQL lets every role change its own password and settings: one intruder could shut its service out."""
     server = postgres.launch(tmp_path / "postgres", durable=False)
     try:
         await asyncio.to_thread(server.wait)
@@ -75,7 +75,7 @@ async def test_a_role_that_changed_itself_is_as_it_was_after_the_next_run(tmp_pa
 
 
 async def test_a_server_that_has_just_been_started_is_waited_for(tmp_path: Path) -> None:
-    """Docker asks seldom whether it is well, so nobody else waits for it."""
+    """Docker checks health seldom, so the script itself waits for the server."""
     server = postgres.launch(tmp_path / "postgres", durable=False)
     # As the server's own, but for the first two times.
     asking = tmp_path / "pg_isready"

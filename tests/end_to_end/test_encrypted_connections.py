@@ -1,4 +1,4 @@
-"""A service that reaches broker and database with TLS alone, and believes nobody else's certificate."""
+"""A service that reaches broker and database with TLS alone, and trusts no other certificate."""
 
 import asyncio
 import os

@@ -115,7 +115,7 @@ async def pass_exam(database_url: str) -> None:
 
 @asynccontextmanager
 async def delivering_again(url: str, messages: list[dict[str, Any]]) -> AsyncIterator[None]:
-    """Every request for research is delivered some times more; what is delivered is noted."""
+    """Every request for research is delivered several times; the deliveries are noted."""
     connection = await aio_pika.connect(url)
     async with connection, connection.channel() as channel:
         commands = await channel.get_exchange("commands", ensure=False)

@@ -46,7 +46,7 @@ _PATIENCE_MS = 120_000
 
 
 class Newcomer:
-    """Somebody who has only the link, and presses what the pages offer.
+    """A newcomer who has only the link, and presses the buttons that the pages offer.
 
     Args:
         page: an empty one.

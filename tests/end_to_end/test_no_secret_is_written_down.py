@@ -69,7 +69,7 @@ class Place:
         self.monitor_url = monitor_url
 
     async def rows(self) -> str:
-        """Everything in every table, but for the bodies of dead messages: a replay must send them as they were."""
+        """Everything in every table, except the bodies of dead messages: a replay must send them unchanged."""
         found = []
         for url in self.urls.values():
             connection = await asyncpg.connect(url)

@@ -1,4 +1,4 @@
-"""Orchestrator and research on a real broker: what an article leaves open is searched for, also after research was away."""
+"""Orchestrator and research on a real broker: research searches for an article's open questions, also after an outage."""
 
 import json
 import threading

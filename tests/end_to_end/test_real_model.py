@@ -1,4 +1,4 @@
-"""A small model that really runs as the writer of a brand: what it makes up gets nowhere, and what it takes is paid by its tokens.
+"""A small model that really runs as the writer of a brand: its inventions are not published, and its tokens are paid.
 
     deploy/local/setup-model.sh && make test ARGS="-m real -n 0 -s tests/end_to_end/test_real_model.py"
 

@@ -1,4 +1,4 @@
-"""Where Alertmanager may go on Kubernetes: to the receivers that the operator names and to nobody else."""
+"""Alertmanager's egress on Kubernetes: only to the receivers that the operator names."""
 
 from collections.abc import Callable
 from pathlib import Path

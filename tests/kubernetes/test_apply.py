@@ -1,4 +1,4 @@
-"""The order in which an overlay is brought into a cluster; a stand-in for kubectl writes down what it is told."""
+"""The order in which an overlay is applied to a cluster; a stand-in for kubectl records its arguments."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ esac
 
 
 class Cluster:
-    """Answers as kubectl would, of a cluster whose Jobs end as `jobs` says."""
+    """Answers like kubectl for a cluster with Jobs that end as `jobs` says."""
 
     def __init__(self, folder: Path, kubectl: Path, jobs: str) -> None:
         stand_in, self._calls = folder / "kubectl", folder / "calls"

@@ -59,7 +59,7 @@ def first_address(cidr: str) -> Callable[[dict[str, Any]], object]:
 
 
 def own_host(host: str, service: str = "publisher") -> Callable[[dict[str, Any]], object]:
-    """One more host, of which every path leads to the service."""
+    """One more host; every path of it leads to the service."""
     backend = {"service": {"name": service, "port": {"name": "http"}}}
     paths = [{"path": "/", "pathType": "Prefix", "backend": backend}]
     return lambda ingress: ingress["rules"].append({"host": host, "http": {"paths": paths}})

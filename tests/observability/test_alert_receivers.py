@@ -1,4 +1,4 @@
-"""Alertmanager as the containers start it: who is told is what the variables say, and what is wrong with them is said."""
+"""Alertmanager as the containers start it: the variables name its receivers, and mistakes in them are reported."""
 
 import os
 import stat
@@ -34,7 +34,7 @@ class Alertmanager:
         )
 
     def receiver(self, **environment: str) -> dict[str, list[dict[str, str]]]:
-        """Of those who are told, once it has started with these variables."""
+        """The receivers, once it has started with these variables."""
         done = self.start(**environment)
         assert done.returncode == 0, done.stderr
         assert f"--config.file={self.config}" in self._calls.read_text()

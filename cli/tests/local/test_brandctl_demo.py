@@ -1,4 +1,4 @@
-"""`brandctl demo` as somebody runs it."""
+"""`brandctl demo` as a user runs it."""
 
 import json
 import os
@@ -163,7 +163,7 @@ def all_gone(children: list[processes.ProcessIdentity]) -> bool:
 
 
 def assert_told_addresses_lead_to_the_services(run: Run) -> None:
-    """A shell finds API and key through `demo.env`, and `brandctl` in that folder finds its monitor by itself."""
+    """A shell finds API and key through `demo.env`, and `brandctl` in that folder finds its monitor without options."""
     asked = f'. .local/demo.env && {sys.executable} -c "$ASK" $MONITOR_URL/v1/dead-letters'
     ask = (
         "import os, sys, httpx; key = {'X-Service-Key': os.environ['SERVICE_KEY']}; "

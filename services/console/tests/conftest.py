@@ -56,7 +56,7 @@ class RunningConsole:
 
 @pytest.fixture(autouse=True)
 def _patient_services(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine is slow to say whose a key is; that makes no service away."""
+    """A busy machine is slow to look up a key's owner; no service counts as away for that."""
     monkeypatch.setattr(introspection, "_ASKING_SECONDS", 60.0)
 
 

@@ -33,7 +33,7 @@ ELSEWHERE: Final = (
 
 
 def forged(url: str) -> list[tuple[str, dict[str, str]]]:
-    """What a browser, or a program, sends with a request that is not from a page of the console."""
+    """Headers of a browser or a program for a request that is not from a page of the console."""
     return [
         ("cross-site", {"Sec-Fetch-Site": "cross-site", "Origin": url}),
         ("same-site", {"Sec-Fetch-Site": "same-site", "Origin": url}),
@@ -61,7 +61,7 @@ async def test_every_change_refuses_what_comes_from_elsewhere(
 
 
 async def test_every_change_is_for_people_who_are_signed_in(console: Any) -> None:
-    """But for the ways in."""
+    """Except the ways in."""
     async with httpx.AsyncClient(
         base_url=console.url, headers={"Origin": console.url}, timeout=60, trust_env=False
     ) as stranger:

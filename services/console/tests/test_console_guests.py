@@ -1,4 +1,4 @@
-"""Links for guests without a screen: who may make one, what its token opens, and how much may be written through it."""
+"""Links for guests, without screens: the right to make one, the reach of its token, and limits on notes."""
 
 from datetime import timedelta
 from typing import Any

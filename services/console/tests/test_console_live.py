@@ -1,4 +1,4 @@
-"""The streams of live updates: what they say, and when they end."""
+"""The streams of live updates: their contents and their ends."""
 
 import asyncio
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""What a person changes for themselves."""
+"""People change their own settings."""
 
 from typing import Any
 

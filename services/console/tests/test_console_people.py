@@ -1,4 +1,4 @@
-"""Owners invite and remove people; nobody else does."""
+"""Only owners invite and remove people."""
 
 import re
 from typing import Any

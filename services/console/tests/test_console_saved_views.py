@@ -1,4 +1,4 @@
-"""A person keeps the filter of a list under a name, renames it and removes it; nobody else sees it."""
+"""A person keeps the filter of a list under a name, renames it and removes it; only that person sees it."""
 
 import re
 from typing import Any

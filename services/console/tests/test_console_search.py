@@ -43,7 +43,7 @@ async def test_a_person_of_one_brand_finds_nothing_of_another(console: Any) -> N
 
 @pytest.fixture
 async def grind(console: Any) -> None:
-    """A brand that is there before anybody signs in: the names of brands are read again only after a while."""
+    """A brand that exists before the first sign-in: the names of brands are read again only after a while."""
     await console.orchestrator.set_brand("grind", name=f"Daily Grind {HOSTILE}")
 
 

@@ -33,7 +33,7 @@ async def service() -> AsyncIterator[str]:
 
 @pytest.fixture
 def lost(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What was never closed, as collected by `gc`."""
+    """Connections that were never closed, as collected by `gc`."""
     found: list[str] = []
     monkeypatch.setattr("sys.unraisablehook", lambda told: found.append(repr(told.exc_value)))
     return found

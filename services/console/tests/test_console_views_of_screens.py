@@ -1,4 +1,4 @@
-"""What the pages about keywords, articles and posts show, from the services' answers alone."""
+"""Contents of the pages about keywords, articles and posts, from the services' answers alone."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""The time zone of a person: the browser's at first, then chosen from a list that begins with the browser's."""
+"""The time zone of a person: the browser's at first, then chosen from a list with the browser's at its top."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any

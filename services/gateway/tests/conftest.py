@@ -1,4 +1,4 @@
-"""What the gateway's tests share: an internet of their own, and the running service."""
+"""Fixtures of the gateway's tests: an internet of their own, and the running service."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 
@@ -30,7 +30,7 @@ async def public() -> AsyncIterator[Site]:
 
 @pytest.fixture
 async def private() -> AsyncIterator[Site]:
-    """What nobody outside may reach through us; a test asserts that it was never asked."""
+    """A server inside that no caller may reach through us; a test asserts that it got no request."""
     async with site("127.0.0.1") as made:
         made.pages["/"] = answer(b"secret")
         yield made

@@ -1,4 +1,4 @@
-"""The guarded way out, against real servers: what it refuses, on the first hop and on later ones."""
+"""The guarded way out, against real servers: its refusals, on the first hop and on later ones."""
 
 import asyncio
 import gzip
@@ -94,7 +94,7 @@ async def test_a_name_with_one_private_address_is_refused_first_and_after_a_redi
 async def test_a_name_that_comes_to_mean_something_else_is_found_out(
     egress: EgressClient, names: Names, public: Site, private: Site
 ) -> None:
-    """Whoever checked first and looked up again to connect would be led inside."""
+    """A client that checked first and looked up again to connect would be led inside."""
     names.mean("turncoat.example", public, private)
     public.pages["/"] = answer(b"fine")
     assert (await egress.get(parse("http://turncoat.example/"), LIMITS)).body == b"fine"

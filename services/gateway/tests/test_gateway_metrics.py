@@ -1,4 +1,4 @@
-"""What the gateway shows of calls and money to Prometheus."""
+"""The gateway's metrics of calls and money for Prometheus."""
 
 import re
 

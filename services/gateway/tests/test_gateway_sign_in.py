@@ -1,4 +1,4 @@
-"""Signing in at an identity provider: what it answers is believed only if every part of it is right, and each code once."""
+"""Signing in at an identity provider: its answer is accepted only if every part is right, and each code once."""
 
 import hashlib
 import secrets
@@ -51,7 +51,7 @@ class Door:
     clock: "Clock"
 
     async def begin(self, **more: str) -> dict[str, str]:
-        """What the console sends for a browser that has come back from the provider."""
+        """The console's request for a browser that has come back from the provider."""
         verifier, nonce = secrets.token_urlsafe(48), secrets.token_urlsafe(32)
         hashed = urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
         asked = {"redirect_uri": BACK, "state": "state", "nonce": nonce, "code_challenge": hashed}

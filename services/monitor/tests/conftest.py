@@ -1,4 +1,4 @@
-"""What the monitor's tests share: its database, dead letters in it, its API over real HTTP; and a gateway that notes what it is asked to send."""
+"""Fixtures of the monitor's tests: its database, dead letters in it, its API over real HTTP, and a gateway that records its requests."""
 
 import asyncio
 import json

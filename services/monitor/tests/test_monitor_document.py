@@ -1,4 +1,4 @@
-"""Whatever its document lets one ask, the monitor answers as the document says."""
+"""The monitor answers every request that its document allows as the document says."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

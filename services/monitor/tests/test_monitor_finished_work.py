@@ -1,4 +1,4 @@
-"""Dead letters whose work another command has done: closed, whichever of the report and the death comes first."""
+"""Dead letters of work that another command has done: closed, even if the report comes before the death."""
 
 import asyncio
 from collections.abc import Awaitable, Callable

@@ -47,7 +47,7 @@ async def monitor(database_url: str, broker_url: str) -> AsyncIterator[httpx.Asy
 async def doomed_monitor(
     database_url: str, broker_url: str, port: int, log: Path, where: str
 ) -> AsyncIterator[tuple["subprocess.Popen[bytes]", httpx.AsyncClient]]:
-    """A process that ends as soon as it comes to that place."""
+    """A process that ends as soon as it reaches that place."""
     environment = os.environ | {
         "DATABASE_URL": database_url,
         "RABBITMQ_URL": broker_url,
@@ -117,7 +117,7 @@ async def _note_dead(database_url: str, dead: list[UUID]) -> None:
 
 
 async def _end_leases(database_url: str) -> None:
-    """What a process has taken to publish it is others' after half a minute; here at once."""
+    """Messages that a process has claimed for publishing are free again after half a minute; here at once."""
     connection = await asyncpg.connect(database_url)
     try:
         await connection.execute("update outbox set due_at = clock_timestamp()")

@@ -1,4 +1,4 @@
-"""Lists and groups of many dead letters: what they say, and that they do not read every one of them to say it."""
+"""Lists and groups of many dead letters: their contents, made without reading every dead letter."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""Whatever is asked, nothing fails, and what is answered is in the document."""
+"""No strange request causes a failure, and every answer is in the document."""
 
 from collections.abc import Awaitable, Callable
 from uuid import UUID

@@ -1,4 +1,4 @@
-"""What the orchestrator's tests share: its database, and events as the router gets them."""
+"""Fixtures of the orchestrator's tests: its database, and events as the router gets them."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ SERVICE_KEY = "test-service-key-0123456789"
 
 @asynccontextmanager
 async def _database_at(url: str) -> AsyncIterator[Database]:
-    """No broker is connected: what is sent stays in the outbox to be seen."""
+    """No broker is connected: messages stay in the outbox, where tests see them."""
     connections = Connections(url, name="orchestrator test", size=8)
     await connections.open()
     try:
@@ -124,7 +124,7 @@ def live_api(orchestrator_url: str) -> Iterator[httpx.Client]:
 
 
 class ResearchStandIn(ThreadingHTTPServer):
-    """Answers every request with what it was told to; remembers what was asked."""
+    """Gives every request the prepared answer; remembers the requests."""
 
     daemon_threads = True
     status = 200

@@ -1,4 +1,4 @@
-"""Whatever is asked, nothing fails, and what is answered is in the document."""
+"""No strange request causes a failure, and every answer is in the document."""
 
 from pathlib import Path
 from typing import Any
@@ -108,7 +108,7 @@ async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict
 
 
 async def posted(api: httpx.AsyncClient, path: str, name: str, body: Any = None) -> str:
-    """What the answer has of this name."""
+    """The answer's field of this name."""
     return str((await api.post(path, json=body)).raise_for_status().json()[name])
 
 

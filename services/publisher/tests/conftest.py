@@ -1,4 +1,4 @@
-"""What the publisher's tests share: its database, and a server that keeps to the orchestrator's HTTP contract."""
+"""Fixtures of the publisher's tests: its database, and a server that keeps to the orchestrator's HTTP contract."""
 
 import asyncio
 import threading

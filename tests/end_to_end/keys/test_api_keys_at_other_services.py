@@ -1,4 +1,4 @@
-"""API keys that the orchestrator keeps, sent to others, which ask it whose they are; in full to social."""
+"""API keys of the orchestrator, sent to other services, which ask it for their owners; in full to social."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack

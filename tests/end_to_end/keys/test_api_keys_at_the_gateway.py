@@ -27,7 +27,7 @@ ALL = ("read", "submit", "review", "operate", "admin")
 
 
 class Keys:
-    """A gateway, and an orchestrator that knows whose a key is."""
+    """A gateway, and an orchestrator that knows each key's owner."""
 
     def __init__(self, app: Any, orchestrator: httpx.AsyncClient, gateway: httpx.AsyncClient) -> None:
         self.app = app

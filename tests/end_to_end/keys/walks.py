@@ -1,4 +1,4 @@
-"""What is asked when every route of a service is: places, bodies, and a brand `rival` that has something of everything."""
+"""Requests to every route of a service: paths, bodies, and a brand `rival` that has something of everything."""
 
 import json
 from collections.abc import Awaitable, Callable
@@ -49,7 +49,7 @@ AS = "x-as"
 
 @dataclass
 class Place:
-    """What a parameter stands for: another brand's, and nobody's, as long."""
+    """Values of a parameter: another brand's, and an unknown one of the same length."""
 
     foreign: str
     unknown: str = UNKNOWN

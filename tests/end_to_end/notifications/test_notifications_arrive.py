@@ -59,7 +59,7 @@ async def gateway(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterat
 async def monitor(
     gateway: GatewayProcess, make_database: Callable[[str], Awaitable[str]]
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """Its API over HTTP; routes are told by hand, with test messages."""
+    """Its API over HTTP; the test itself sends test messages to routes."""
     connections = Connections(await make_database("monitor"), name="monitor test", size=8)
     await connections.open()
     relay = Relay(connections, Publisher("amqp://127.0.0.1:1/", name="none"))

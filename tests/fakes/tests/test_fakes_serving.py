@@ -1,4 +1,4 @@
-"""Faults strike as they say they do, over real connections, and what was accepted is counted whoever asks."""
+"""Faults strike as described, over real connections, and accepted requests of all callers are counted."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Whatever is put into a queue: no consumer dies, and each message ends as one effect or one dead letter with a reason."""
+"""Any bytes in a queue: no consumer dies, and each message ends as one effect or one dead letter with a reason."""
 
 import asyncio
 from collections import Counter

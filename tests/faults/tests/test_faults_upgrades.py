@@ -1,4 +1,4 @@
-"""What an upgrade must not do is seen when it is done. That the right order passes is shown by the fast matrix."""
+"""The forbidden steps of an upgrade are noticed. That the right order passes is shown by the fast matrix."""
 
 from functools import partial
 from pathlib import Path

@@ -261,7 +261,7 @@ def slots(
     Options:
         account: Its name, as `brandctl accounts` shows it.
         at: Times such as 'mon-fri 09:00,17:30'; repeat for more.
-        zone: By whose clocks. [default: UTC]
+        zone: Time zone of the times. [default: UTC]
         apart: Minutes between two posts. [default: 10]
         quiet: Hours without posts, such as 22:00-07:00.
         duplicates_days: Days before the same text or link may be posted again. [default: 30]
@@ -336,7 +336,7 @@ def repeat(
         post_id: `post_id`, as in `show`.
         cool_down: Days before it may be posted again, when nothing new waits.
         at: At times such as 'mon,thu 09:00', '1,15,last 09:00' or 'second-tue 09:00'; repeat for more.
-        zone: By whose clocks.
+        zone: Time zone of the times.
         at_most: How often to repeat it.
         everywhere: On each account that posted its article.
         stop: No more.

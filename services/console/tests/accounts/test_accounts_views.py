@@ -1,4 +1,4 @@
-"""What the page about channels and targets says, from the services' answers alone."""
+"""Contents of the page about channels and targets, from the services' answers alone."""
 
 from typing import Any
 

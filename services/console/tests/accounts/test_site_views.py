@@ -1,4 +1,4 @@
-"""What the form of a site changes, from its fields alone."""
+"""Changes of a site's form, from its fields alone."""
 
 from typing import Any
 

@@ -89,7 +89,7 @@ def signed_in_as(console: Any) -> Callable[..., AbstractAsyncContextManager[http
 
 @pytest.fixture
 def forget_passwords(console: Any) -> Callable[[], Awaitable[None]]:
-    """As if everybody had given the password an hour ago."""
+    """As if all people had given the password an hour ago."""
 
     async def forget() -> None:
         connection = await asyncpg.connect(console.database_url)

@@ -31,7 +31,7 @@ async def acme(console: Any) -> None:
 
 
 async def form_of(client: httpx.AsyncClient, console: Any, **changes: str) -> dict[str, str]:
-    """What the browser sends: the fields as the page shows them, with these changes."""
+    """The browser's form: the fields as the page shows them, with these changes."""
     shown = (await client.get(SETTINGS)).text
     etag = shown.split('name="etag" value="', 1)[1].split('"', 1)[0].replace("&#34;", '"')
     fields = views.fields_of((await console.orchestrator.get_brand("acme"))["policy"], "UTC")

@@ -1,4 +1,4 @@
-"""Keywords that were submitted together are paused, go on, and are ended; by whom it is allowed."""
+"""People with the right scopes pause, resume and end keywords that were submitted together."""
 
 import re
 from typing import Any

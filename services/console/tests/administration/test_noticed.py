@@ -1,4 +1,4 @@
-"""What the monitor noticed is shown to operators, who say that they take care of it."""
+"""Operators see the monitor's findings and mark those that they take care of."""
 
 from typing import Any
 from uuid import UUID

@@ -62,7 +62,7 @@ async def service_urls(
 
 @dataclass(frozen=True)
 class Planned:
-    """What the calendar of `acme` holds."""
+    """The entries of the calendar of `acme`."""
 
     social: AsyncSocial
     orchestrator: Any

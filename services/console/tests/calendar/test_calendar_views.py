@@ -1,4 +1,4 @@
-"""What the calendar says, from the services' answers alone."""
+"""Contents of the calendar, from the services' answers alone."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any

@@ -1,4 +1,4 @@
-"""Many posts and keywords at once: what is frozen is acted on, what came later is told, and an Undo takes it back once."""
+"""Many posts and keywords at once: the frozen ones are acted on, later ones are reported, and an Undo works once."""
 
 import re
 from collections.abc import AsyncIterator

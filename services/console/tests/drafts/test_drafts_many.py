@@ -1,4 +1,4 @@
-"""Deciding about all that match: what is decided is what matched when the button was pressed, and the rest is told."""
+"""Deciding about all matching drafts: those that matched when the button was pressed are decided, the rest is reported."""
 
 from typing import Any
 

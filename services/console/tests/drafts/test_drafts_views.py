@@ -1,4 +1,4 @@
-"""What the screens of drafts show, and what an address or a form may say."""
+"""Contents of the screens of drafts, and allowed values of addresses and forms."""
 
 from datetime import UTC, datetime
 from typing import Any

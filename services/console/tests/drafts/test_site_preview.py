@@ -1,4 +1,4 @@
-"""The preview of a brand's site: its first page at three widths, of which nothing runs."""
+"""The preview of a brand's site: its first page at three widths, without running scripts."""
 
 from typing import Any, Literal
 

@@ -59,7 +59,7 @@ async def broker(rabbitmq_url: str) -> AsyncIterator[aio_pika.abc.AbstractChanne
 async def next_message(
     broker: aio_pika.abc.AbstractChannel, queue: str
 ) -> aio_pika.abc.AbstractIncomingMessage:
-    """Takes a message off a queue whose service does not run."""
+    """Takes a message off the queue of a stopped service."""
     waiting = await broker.get_queue(queue)
 
     async def got() -> Any:

@@ -1,4 +1,4 @@
-"""Audits beside a real orchestrator: what was found in words, remedies that happen once, and refusals without the right."""
+"""Audits with a real orchestrator: findings in words, remedies that happen once, and refusals without the right."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Money beside a real gateway: what was spent is shown, caps and the switch work once, and only for those who may."""
+"""Money with a real gateway: the page shows spending; caps and the switch work once, and need the right."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta

@@ -20,7 +20,7 @@ PAGE = "/providers"
 
 @pytest.fixture
 async def gateway(make_database: Any, orchestrator_url: str) -> AsyncIterator[GatewayApp]:
-    """One that can seal keys, and whose configuration lets addresses of this machine in."""
+    """One that can seal keys, and is configured to let addresses of this machine in."""
     settings = {
         "database_url": await make_database("gateway"),
         "service_key": "test-service-key-0123456789",

@@ -68,7 +68,7 @@ async def add_keywords(page: Page, url: str) -> None:
 
 
 async def take_a_suggestion(console: Any, page: Page, url: str) -> None:
-    """What the documents treat is suggested; what is checked is submitted beside what is typed, and not suggested again."""
+    """Subjects of the documents are suggested; checked ones are submitted with the typed ones, and not suggested again."""
     await page.goto(f"{url}/b/grind/keywords/add")
     first = page.locator(".suggested [name=topic]").first
     keyword = await first.get_attribute("value") or ""

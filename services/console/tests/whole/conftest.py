@@ -1,4 +1,4 @@
-"""Everything that screens can show, from a real installation in which every word comes from somebody hostile."""
+"""Everything that screens can show, from a real installation in which every word comes from an attacker."""
 
 import asyncio
 import shutil
@@ -70,7 +70,7 @@ class HostileBrand:
 
 @pytest.fixture
 def corpus(tmp_path: Path) -> Path:
-    """The sample documents, of which one has a hostile file name and a hostile title."""
+    """The sample documents; one of them has a hostile file name and a hostile title."""
     folder = tmp_path / "corpus"
     shutil.copytree(CORPUS, folder)
     text = (folder / "cold-brew.md").read_text().replace("Cold brew coffee", f"'{hostile('Cold brew')}'", 1)

@@ -1,4 +1,4 @@
-"""Every screen, which this test finds by itself, with hostile words in all that it shows, in light and dark, wide and narrow.
+"""Every screen that the routers have, with hostile words in all that it shows, in light and dark, wide and narrow.
 
 A screen that this test does not reach needs data that the fixture `hostile_brand` lacks, or a link from another screen.
 """
@@ -78,7 +78,7 @@ def name_of(scheme: str, width: int) -> str:
 
 @dataclass
 class WatchedPage:
-    """A tab that notes whatever it should not do."""
+    """A tab that notes forbidden acts."""
 
     page: Page
     url: str

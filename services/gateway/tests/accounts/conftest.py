@@ -1,4 +1,4 @@
-"""What the tests of accounts share: the gateway as it reaches this machine, and somebody who is asked."""
+"""Fixtures of the tests of accounts: the gateway as it reaches this machine, and a provider that answers."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 

@@ -18,14 +18,14 @@ TOKEN = "token-recognisable-0123"
 
 
 class Operator:
-    """Runs the command as somebody at a shell does."""
+    """Runs the command as a person at a shell does."""
 
     def __init__(self, gateway: GatewayApp, folder: Path) -> None:
         self._folder = folder
         self._variables = {"GATEWAY_URL": f"http://127.0.0.1:{gateway.port}", "SERVICE_KEY": KEY}
 
     async def begin(self, *arguments: str) -> asyncio.subprocess.Process:
-        """For a command that is asked for more while it runs."""
+        """For a command that needs more input while it runs."""
         kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
         return await asyncio.create_subprocess_exec(
             sys.executable, "-m", "brandctl", "accounts", *arguments,

@@ -1,4 +1,4 @@
-"""An erasure that somebody asked for who only holds the orchestrator's key: an administrator gives the accounts back."""
+"""An erasure with only the orchestrator's key: an administrator restores the accounts."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -42,7 +42,7 @@ async def connect(api: httpx.AsyncClient, other: OtherSide, name: str, *brands: 
 
 
 async def erase(api: httpx.AsyncClient, brand: str = "acme", erasure: object = None) -> str:
-    """As whoever has the orchestrator's key."""
+    """As a caller with the orchestrator's key."""
     erasure_id = str(erasure or uuid4())
     asked = await api.put(
         f"/v1/erasures/{erasure_id}", json={"brand": brand}, headers={"X-Service-Key": PAIR}

@@ -1,4 +1,4 @@
-"""How accounts stand: each looked at once a day by one replica, those that end soon told of, and shown to Prometheus and operators."""
+"""Health of accounts: one replica checks each once a day; those that end soon are reported to Prometheus and operators."""
 
 import asyncio
 import base64

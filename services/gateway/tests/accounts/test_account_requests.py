@@ -1,4 +1,4 @@
-"""Asking an account on behalf of a service: who may, what, how often it leaves, and what is told of it."""
+"""Requests to an account on behalf of a service: rights, allowed requests, number of attempts, and the answer."""
 
 import asyncio
 import base64

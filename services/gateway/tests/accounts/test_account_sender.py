@@ -1,4 +1,4 @@
-"""What goes over the wire: nothing once its time is over, and certainty whether anything was written."""
+"""Bytes on the wire: none once the time is over, and certainty whether any were written."""
 
 import asyncio
 import ssl

@@ -1,4 +1,4 @@
-"""Whatever its document lets one ask, the gateway answers as the document says."""
+"""The gateway answers every request that its document allows as the document says."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Calls whose process was killed, was slow or came too late: none leaks, and the books are right."""
+"""Calls of processes that were killed, slow or late: none leaks, and the books are right."""
 
 import asyncio
 import os

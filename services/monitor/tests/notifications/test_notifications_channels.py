@@ -1,4 +1,4 @@
-"""How a message reads in each kind of account: within its bounds, with nobody mentioned, and nothing taken for markup."""
+"""How a message reads in each kind of account: within its bounds, without mentions or markup."""
 
 import json
 import re

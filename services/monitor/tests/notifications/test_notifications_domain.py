@@ -1,4 +1,4 @@
-"""What is told, whom, and when: the decisions."""
+"""Decisions about notifications: contents, receivers and times."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, time, timedelta

@@ -1,4 +1,4 @@
-"""Of a brand that is erased nothing is left that was noticed or told of it, and nothing more is."""
+"""An erased brand leaves no findings or notifications behind, and gets no new ones."""
 
 import json
 from collections.abc import Awaitable, Callable

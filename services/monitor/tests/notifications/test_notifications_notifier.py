@@ -1,4 +1,4 @@
-"""From what is noticed to what people read: told once, on each route by itself, on any number of replicas."""
+"""From findings to messages: each is sent once on each route, on any number of replicas."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Accounts whose access ends, on a real database and asked for over real HTTP: seen every hour, and told by the audit."""
+"""Accounts with ending access, on a real database and over real HTTP: seen every hour, and reported by the audit."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -48,7 +48,7 @@ def account(
 
 @dataclass
 class Gateway:
-    """What stands for the gateway's list of accounts."""
+    """The stand-in for the gateway's list of accounts."""
 
     items: list[dict[str, Any]] = field(default_factory=list)
     status: int = 200
@@ -178,7 +178,7 @@ async def test_a_gateway_that_is_away_leaves_what_is_known_and_is_told_after_a_d
 async def test_the_version_before_reads_audits_that_tell_of_accounts(
     acme: Database, api: httpx.AsyncClient, gateway: Gateway, watching: AccountHealthPoller
 ) -> None:
-    """It refuses kinds that it does not know, and columns: so neither stands in the audit's own row."""
+    """It refuses unknown kinds and columns: so neither is in the audit's own row."""
     gateway.items = [account("acme-x", "expiring")]
     assert await watching.look()
     await audited(api, acme)

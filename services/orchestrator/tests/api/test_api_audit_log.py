@@ -1,4 +1,4 @@
-"""Who has changed what over the API: a row in the transaction of the change, which nobody changes afterwards."""
+"""The audit log of changes over the API: each is a row in the transaction of the change, and stays as it is."""
 
 import asyncio
 import json

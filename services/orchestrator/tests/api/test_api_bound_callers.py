@@ -47,7 +47,7 @@ VARYING = {"date"}
 
 @dataclass(frozen=True)
 class Place:
-    """What a parameter of a route stands for."""
+    """Values of a route's parameter."""
 
     foreign: str
     """Another brand's."""

@@ -1,4 +1,4 @@
-"""A POST that is sent again with its Idempotency-Key: one effect, one answer, whoever is asked and whatever dies in between."""
+"""A POST that is sent again with its Idempotency-Key: one effect, one answer, on any replica, even if a process dies in between."""
 
 import asyncio
 import json

@@ -43,7 +43,7 @@ async def key(http: httpx.AsyncClient, name: str, **wanted: Any) -> tuple[str, d
 
 
 async def in_one_minute(database: Database, seen: Callable[[int], Awaitable[_Seen]]) -> _Seen:
-    """What is seen in a minute that does not end meanwhile; it is told which attempt it is."""
+    """The result within a minute that does not end meanwhile; the function gets the number of its attempt."""
 
     async def now() -> Any:
         async with database.connection() as connection:

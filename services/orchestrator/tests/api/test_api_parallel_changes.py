@@ -1,4 +1,4 @@
-"""Many changes of one thing at once, and many keys: the connections to the database stay everybody's."""
+"""Many changes of one thing at once, and many keys: the connections to the database stay free for all."""
 
 import asyncio
 from collections.abc import AsyncIterator, Collection
@@ -107,7 +107,7 @@ async def test_whoever_may_not_change_a_thing_does_not_wait_for_it(
 async def test_keys_that_somebody_made_to_look_right_are_looked_up_together(
     http: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One statement at a time, whatever comes; a right key among them opens all the while."""
+    """One statement at a time under any load; a right key among them opens all the while."""
     made = (await http.post("/v1/keys", json={"name": "newsroom", "scopes": ["read"]})).json()["key"]
     under_way, batches = 0, []
     find_locks = store.find_locks

@@ -1,4 +1,4 @@
-"""Articles that are searched for over all cycles: which are found, by whom, and how much is read for a page."""
+"""Searching articles over all cycles: matches, rights of callers, and the number of rows read for a page."""
 
 from collections.abc import AsyncIterator
 from typing import Any

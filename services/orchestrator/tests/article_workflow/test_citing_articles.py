@@ -1,4 +1,4 @@
-"""Which sentences of which articles rest on a document, and where their passages stand in it."""
+"""Sentences of articles that rest on a document, and the places of their passages in it."""
 
 from typing import Any
 from uuid import UUID

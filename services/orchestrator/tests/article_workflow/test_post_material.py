@@ -1,4 +1,4 @@
-"""What the posts of an article are given of it."""
+"""The parts of an article that its posts get."""
 
 from envelope.brand.payloads import QuotedSource
 from orchestrator.article_workflow.post_material import context_of

@@ -1,4 +1,4 @@
-"""What is stored of an article, whether it may go out, and with which of the brand's own it is compared."""
+"""Stored articles: their contents, their approval, and their comparison with the brand's other articles."""
 
 import asyncio
 from collections import Counter

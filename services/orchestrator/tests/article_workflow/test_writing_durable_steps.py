@@ -1,4 +1,4 @@
-"""A step that is done is not done again, whatever is cancelled, killed or running beside it."""
+"""A finished step is never repeated, even if others are cancelled, killed or running at the same time."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""The client that reads research, against a server that answers as it is told."""
+"""The client that reads research, against a server with prepared answers."""
 
 import json
 from collections.abc import Callable

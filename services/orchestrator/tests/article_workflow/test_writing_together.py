@@ -313,7 +313,7 @@ class CountedPlaces(asyncio.Semaphore):
 
 
 class Told:
-    """Writes what it is told to, of the keyword."""
+    """Writes a prepared article on the keyword."""
 
     async def write(
         self, *, keyword: str, sources: Sequence[ArticleSource], brand_name: str, language: str

@@ -1,4 +1,4 @@
-"""Audits on a real database: what is found, made once however often it is asked for, and made weekly on several replicas."""
+"""Audits on a real database: findings; one audit for repeated requests; weekly audits on several replicas."""
 
 import asyncio
 import json

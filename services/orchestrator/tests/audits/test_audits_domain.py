@@ -1,4 +1,4 @@
-"""What is found in what is known of a brand."""
+"""Findings from the facts about a brand."""
 
 from datetime import UTC, datetime
 from uuid import uuid4

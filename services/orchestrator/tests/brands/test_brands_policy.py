@@ -1,4 +1,4 @@
-"""What is set of a brand: changed in part by several people, listed, and kept to in quiet hours."""
+"""Settings of a brand: changed in part by several people, listed, and obeyed in quiet hours."""
 
 import asyncio
 import json
@@ -31,7 +31,7 @@ async def read(api: httpx.AsyncClient) -> httpx.Response:
 
 
 async def change(api: httpx.AsyncClient, before: httpx.Response, **changes: Any) -> httpx.Response:
-    """As somebody does who has read the brand `before`."""
+    """As a person does who has read the brand `before`."""
     changed = before.json()["policy"] | changes
     return await api.put(ACME, json=changed, headers={"If-Match": before.headers["etag"]})
 
@@ -88,7 +88,7 @@ async def test_a_brand_asks_for_as_many_sources_as_research_can_give(
 async def test_a_default_is_not_set_by_changing_something_else(
     api: httpx.AsyncClient, acme: httpx.Response
 ) -> None:
-    """What is seen before publication follows from writer and target, unless somebody says it."""
+    """Review before publication follows from writer and target, unless the brand sets it."""
     changed = await change(api, acme, target="elsewhere")
 
     assert (acme.json()["approval"], acme.json()["policy"]["approval"]) == ("nothing", None)

@@ -1,4 +1,4 @@
-"""What is to happen when: articles approved for a time and firings of schedules, in one order, page by page, and for other programs."""
+"""The calendar: articles approved for a time and firings of schedules, in one order, page by page, and for other programs."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import islice

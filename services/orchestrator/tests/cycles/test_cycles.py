@@ -1,4 +1,4 @@
-"""Events on a real database: what the router changes, what it sends, and who may decide when."""
+"""Events on a real database: the router's changes and messages, and the decisions allowed in each state."""
 
 import asyncio
 import json

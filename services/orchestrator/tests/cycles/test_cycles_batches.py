@@ -1,4 +1,4 @@
-"""Big batches: who goes first, how fast, what holds them back, and that progress is what the rows say."""
+"""Big batches: their order, speed and limits; reported progress agrees with the rows."""
 
 import asyncio
 import random
@@ -108,7 +108,7 @@ class Batches:
         return found
 
     async def counted(self, cycle: Cycle) -> CycleProgress:
-        """What the rows say."""
+        """Progress, counted from the rows."""
         rows = await self.rows(cycle)
         states = Counter(row.facts.state for row in rows)
         waiting = Counter(row.facts.state for row in rows if row.facts.awaits_turn)

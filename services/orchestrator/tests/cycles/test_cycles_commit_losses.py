@@ -1,4 +1,4 @@
-"""What publisher and social have answered and may have forgotten is asked for once more, and nothing else is."""
+"""Only work that publisher and social have answered and may have forgotten is requested once more."""
 
 import asyncio
 import json
@@ -256,7 +256,7 @@ async def test_a_draft_that_waits_for_a_person_is_not_published_by_a_loss(
 async def test_posts_that_are_announced_to_a_database_that_has_forgotten_asking_are_asked_for_with_the_page(
     orchestrator_database: Database, message_of: MessageOf, promoted: tuple[Cycle, UUID]
 ) -> None:
-    """The answers come again, or only now: without them nobody would ask social, which may have lost the posts."""
+    """The answers come again, or only now: without them no one would ask social, which may have lost the posts."""
     cycle, content_id = promoted
     await execute(
         orchestrator_database,

@@ -1,4 +1,4 @@
-"""Work that another command has done than the one that died: reported to the monitor, in whatever order it comes about."""
+"""Work that another command has done than the one that died: reported to the monitor, in any order of events."""
 
 import asyncio
 import json
@@ -82,7 +82,7 @@ DeathOf = Callable[[Sent], DomainMessage[Any]]
 
 
 async def stall(database: Database) -> None:
-    """Has everything that nobody answers for asked for once more."""
+    """Has all unanswered work requested once more."""
     async with database.connection() as connection:
         await connection.execute("update keywords set moved_at = moved_at - interval '2 hours'")
     hour = timedelta(hours=1)
@@ -109,7 +109,7 @@ Written = tuple[Cycle, UUID]
 
 @pytest.fixture
 def answer(orchestrator_database: Database, message_of: MessageOf, written: Written) -> Callable[..., Any]:
-    """What the publisher answers to a command for a target."""
+    """The publisher's answer to a command for a target."""
     cycle, content_id = written
 
     async def answer(

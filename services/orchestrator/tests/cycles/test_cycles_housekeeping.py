@@ -1,4 +1,4 @@
-"""Keywords that nobody answers for, and cycles that are old: asked for once more, given up, deleted."""
+"""Unanswered keywords are requested once more, then given up; old cycles are deleted."""
 
 import asyncio
 import json
@@ -106,7 +106,7 @@ async def test_each_stage_is_asked_for_once_more_and_not_while_its_writing_moves
 async def test_what_the_version_before_asked_for_is_not_asked_for_again(
     orchestrator_database: Database,
 ) -> None:
-    """Nobody knows the ids of its commands: another id would be another request, and be paid for again."""
+    """The ids of its commands are unknown: another id would be another request, and be paid for again."""
     cycle = await begin(orchestrator_database, "cold brew")
     async with orchestrator_database.connection() as connection:
         await connection.execute("update keywords set command_id = null, command_stage = null")
@@ -143,7 +143,7 @@ async def written(orchestrator_database: Database, message_of: MessageOf) -> tup
 async def test_a_publication_without_an_answer_is_asked_for_once_more_under_a_new_id(
     orchestrator_database: Database, message_of: MessageOf, written: tuple[Cycle, UUID]
 ) -> None:
-    """Whoever carried out the first would take a copy of it for a duplicate, and answer nothing."""
+    """The service that carried out the first would take a copy for a duplicate, and not answer."""
     cycle, content_id = written
     for _ in range(2):
         await grow_old(orchestrator_database, "cold brew")

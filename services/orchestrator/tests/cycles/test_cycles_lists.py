@@ -1,4 +1,4 @@
-"""Keywords as lists of text: what is understood, and what the sentence about a mistake says."""
+"""Keywords as lists of text: accepted forms, and the sentences about mistakes."""
 
 import tracemalloc
 from collections.abc import Callable

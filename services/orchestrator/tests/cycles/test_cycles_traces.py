@@ -1,4 +1,4 @@
-"""Each keyword of many is one trace, whatever gives it its turn: other keywords' ends, two replicas, a timer, a second asking."""
+"""Each keyword of many is one trace, however it is dispatched: by other keywords' ends, two replicas, a timer, a second request."""
 
 import asyncio
 import json
@@ -81,7 +81,7 @@ class Stack:
             )
 
     async def lose_what_was_asked(self) -> None:
-        """The commands never arrive, and nobody answers for hours: they are sent once more."""
+        """The commands never arrive, and no answer comes for hours: they are sent once more."""
         for messages in (await self._messages(), await self._messages()):
             self.sent["lost"] += len(messages)
         async with self.replicas[0].connection() as connection:
@@ -100,7 +100,7 @@ class Stack:
         ]
 
     async def _take(self) -> list[tuple[DomainMessage[Any], dict[str, str]]]:
-        """What comes of all that was sent: messages, each with the headers of the span that its service ended with."""
+        """The answers to all sent messages, each with the headers of the last span of its service."""
         answers = []
         for message in await self._messages():
             trace = traces.kept_of(message["headers"])

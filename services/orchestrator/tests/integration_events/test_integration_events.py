@@ -1,4 +1,4 @@
-"""What others are told: each cycle's end once, and drafts that wait, once a day."""
+"""Integration events: each cycle's end once, and waiting drafts once a day."""
 
 import asyncio
 from collections.abc import Callable
@@ -30,7 +30,7 @@ MessageOf = Callable[..., DomainMessage[Any]]
 
 
 class Brand:
-    """The brand `acme`, its events, and what others are told of it."""
+    """The brand `acme`, its events, and its integration events."""
 
     def __init__(self, api: httpx.AsyncClient, database: Database, message_of: MessageOf) -> None:
         self.api = api

@@ -31,7 +31,7 @@ SOURCE = "https://source.example/{}"
 
 @dataclass
 class Outside:
-    """What stands for the gateway (`/v1/pages/answer`) and for the publisher (`/sites/…`)."""
+    """The stand-in for the gateway (`/v1/pages/answer`) and for the publisher (`/sites/…`)."""
 
     statuses: dict[str, int] = field(default_factory=dict)
     """By the last part of the address; 200 where nothing is said."""

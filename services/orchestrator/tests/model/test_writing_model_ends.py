@@ -17,7 +17,7 @@ from writing import ArticleSource, SourcePassage
 async def outcome(
     database: Database, workflow: ContentWorkflow, message: DomainMessage[ContentGenerate], context: Context
 ) -> tuple[str, Any, StoredContent | None]:
-    """What is announced, as type and payload, and the article as it is stored."""
+    """The events, as type and payload, and the stored article."""
     record = await workflow.generate(message, context)
     async with database.transaction() as tx:
         await tx.connection.execute("delete from outbox")

@@ -1,4 +1,4 @@
-"""An article whose outline leaves a question open has research search for it, once, and goes on with or without an answer."""
+"""If an article's outline leaves a question open, research searches for it once; the article continues without an answer, too."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The writer with a judge over the real protocol: what it is asked, what follows, and what a crash or the former version left behind."""
+"""The writer with a judge over the real protocol: questions, consequences, and leftovers of a crash or the former version."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What a server or the gateway says instead of an answer, and what that means for the command."""
+"""Errors of a server or the gateway, and their consequences for the command."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The orchestrator as a process whose brand has a model write: from keyword to the command that publishes the article."""
+"""The orchestrator as a process, with a brand that has a model write: from keyword to the command that publishes the article."""
 
 import asyncio
 import json

@@ -37,7 +37,7 @@ SOURCES = tuple(ArticleSource(n=n, title=f"Source {n}", passages=(PASSAGE,)) for
 
 
 class Desk:
-    """Keeps nothing: no answer is asked for twice here."""
+    """Keeps nothing: no answer is requested twice here."""
 
     brand_slug = "acme"
     wishes = BrandWishes(min_sources=3, tone="Friendly", audience="Beginners")

@@ -1,4 +1,4 @@
-"""What waits for a model says why, goes on where it was, and asks nothing twice."""
+"""Articles that wait for a model say why, continue where they were, and ask nothing twice."""
 
 from contextlib import suppress
 from datetime import timedelta

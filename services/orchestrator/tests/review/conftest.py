@@ -1,4 +1,4 @@
-"""A brand's keyword whose article waits for a person, and what was sent since."""
+"""A brand's keyword with an article that waits for a person, and the messages since."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -51,7 +51,7 @@ class Waiting:
         return (await self.api.get(self.cycle)).json()["keywords"][0]
 
     async def sent(self) -> list[DomainMessage[Any]]:
-        """What is in the outbox, which is emptied."""
+        """Returns the messages of the outbox, and empties it."""
         async with self.database.connection() as connection:
             rows = await connection.fetch("delete from outbox returning type, body, event_id")
         rows.sort(key=lambda row: row["event_id"])

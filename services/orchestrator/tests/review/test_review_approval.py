@@ -1,4 +1,4 @@
-"""Which articles a brand wants a person to see, whatever their measures say."""
+"""Articles that wait for a person by the brand's settings, even with good measures."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What a person decides about a draft, over the API, and what follows from it."""
+"""A person's decisions about a draft, over the API, and their effects."""
 
 import asyncio
 from typing import Any

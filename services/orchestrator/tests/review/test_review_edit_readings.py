@@ -1,4 +1,4 @@
-"""A judge reads what a person changed, after it was saved: what is asked, what follows, what is paid once, and what waits."""
+"""A judge reads a person's changes after they are saved: questions, consequences, payments and waits."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace

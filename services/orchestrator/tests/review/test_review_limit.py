@@ -37,7 +37,7 @@ MessageOf = Callable[..., DomainMessage[Any]]
 
 
 class Brand:
-    """The brand `acme`, whose commands are answered by hand, by two replicas in turn."""
+    """The brand `acme`; the test answers its commands, on two replicas in turn."""
 
     def __init__(self, api: httpx.AsyncClient, replicas: list[Database], message_of: MessageOf) -> None:
         self.api = api
@@ -215,7 +215,7 @@ async def test_one_decision_makes_room_for_one_more(brand: Brand) -> None:
 
 
 async def test_what_is_sent_back_keeps_its_room_until_it_is_given_up(brand: Brand) -> None:
-    """It comes back as a draft that nobody has reviewed."""
+    """It returns as an unreviewed draft."""
     await brand.submit(*(f"keyword {number}" for number in range(40)))
     await brand.research_all()
     for each in await brand.commands("content.generate"):

@@ -1,4 +1,4 @@
-"""A brand sees its posts first: what is sent because of that, and what becomes of its keywords."""
+"""A brand that reviews its posts first: the messages, and the states of its keywords."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ POST_URL = "https://social.test/feeds/acme/1"
 
 
 async def promoted(waiting: Any, **published: str) -> Any:
-    """What social is asked for once the article can be seen."""
+    """The requests to social once the article is public."""
     await waiting.decide("approve", version=1)
     await waiting.handle(*await waiting.sent())
     await waiting.sent()

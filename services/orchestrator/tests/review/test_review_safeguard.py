@@ -1,4 +1,4 @@
-"""With five drafts that nobody has looked at, a brand begins nothing; and its counters say what the rows say, whatever happens."""
+"""Five unreviewed drafts pause a brand; its counters always agree with the rows."""
 
 import json
 from collections.abc import Callable

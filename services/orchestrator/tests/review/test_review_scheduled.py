@@ -1,4 +1,4 @@
-"""Approving for a time: exactly that version then, once, unless somebody decides otherwise."""
+"""Approving for a time: exactly that version then, once, unless a person decides otherwise."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A brand with several targets: the first is an article's home, the others follow it and are told of apart."""
+"""A brand with several targets: the first is an article's home, the others follow it and are reported apart."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -25,7 +25,7 @@ def asked(messages: list[Any]) -> list[tuple[str, str | None, bool]]:
 
 @pytest.fixture
 async def spread(waiting: Any) -> Any:
-    """An approved article of a brand that has three targets, which nobody has published yet."""
+    """An approved, unpublished article of a brand that has three targets."""
     targets = ["site", "blog", "files"]
     brand = await waiting.api.put("/v1/brands/acme", json={"name": "Acme", "targets": targets})
     assert (brand.json()["target"], brand.json()["targets"]) == ("site", targets)

@@ -1,4 +1,4 @@
-"""What an article said at any time, and what is different between two of its versions."""
+"""Versions of an article, and the differences between two of them."""
 
 from uuid import UUID
 

@@ -1,4 +1,4 @@
-"""Keys of two versions beside each other: what a replica of the version before knows, does and leaves behind."""
+"""Keys of two versions beside each other: a replica of the version before, and the rows that it leaves behind."""
 
 from typing import Any
 
@@ -102,7 +102,7 @@ def former(desk: Desk) -> FormerReplica:
 
 
 async def hand_in_for_former(desk: Desk, *keywords: str) -> Any:
-    """A cycle whose turns nobody of this version gives."""
+    """A cycle that no replica of this version dispatches."""
     await control.pause_brand(desk.database, BRAND)
     cycle = await desk.hand_in(*keywords)
     async with desk.database.connection() as connection:

@@ -1,4 +1,4 @@
-"""A keyword whose article a model writes, from the command to what the API tells of it."""
+"""A keyword with an article that a model writes, from the command to the API's answers."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ KEY = SecretStr("test-service-key-0123456789")
 
 @dataclass
 class Writing:
-    """Of one article. What is sent stays in the outbox until it is taken by `sent`."""
+    """Of one article. Messages stay in the outbox until `sent` takes them."""
 
     api: httpx.AsyncClient
     database: Database

@@ -1,4 +1,4 @@
-"""Writing an article again that failed or stands still: what was paid for is used, and nobody writes it beside."""
+"""Writing a failed or stuck article again: paid answers are used, and no second process writes it."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What can be seen of the writing of an article: its steps, what it waits for, and that it stands still."""
+"""Progress of an article: its steps, the reason why it waits, and whether it is stuck."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta

@@ -68,7 +68,7 @@ class Newsletter:
         self.mail.taken.clear()
 
     async def publish(self, **changes: Any) -> None:
-        """Publishes an article, whose letter is due at once."""
+        """Publishes an article; its letter is due at once."""
         async with self.database.transaction() as tx:
             await store.publish(tx.connection, self.publication(**changes))
             await tx.connection.execute("update newsletter_letters set due_at = clock_timestamp()")

@@ -1,4 +1,4 @@
-"""What an article's page says, and what it never shows, whatever stands in the rows."""
+"""Contents of an article's page, and data that it never shows, even from broken rows."""
 
 import json
 import re

@@ -19,7 +19,7 @@ class FakeDevTo(Fake):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the gateway puts on requests."""
+        """The headers that the gateway puts on requests."""
         return {"api-key": self.key}
 
     def shown(self) -> list[tuple[str, str]]:

@@ -28,7 +28,7 @@ class FakeGhost(Fake):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the gateway puts on requests."""
+        """The headers that the gateway puts on requests."""
         return {"Authorization": f"Ghost {ghost_token(self.key)}"}
 
     def shown(self) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ class FakeWordPress(Fake):
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the gateway puts on requests."""
+        """The headers that the gateway puts on requests."""
         both = base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
         return {"Authorization": f"Basic {both}"}
 

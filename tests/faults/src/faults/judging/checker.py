@@ -30,7 +30,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class RunExpectations:
-    """What the checker expects of a run."""
+    """The checker's expectations of a run."""
 
     policy: QueuePolicy
     bound_queues: tuple[str, ...] = ()

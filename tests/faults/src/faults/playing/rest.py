@@ -20,7 +20,7 @@ async def figures(
     history: CommandHistory,
     taken: Collection[str],
 ) -> Figures:
-    """Counts the open work; `taken` are commands whose dead letters were taken off their queue."""
+    """Counts the open work; `taken` are commands with dead letters that were taken off their queue."""
     # Asked before the queues: what is in nobody's hand then is among what waits.
     in_hand = sum(await asyncio.gather(*(worker.in_hand() for worker in workers)))
     depths = await recorder.depths(url, [*queues, *map(dead_letter_queue, queues)])

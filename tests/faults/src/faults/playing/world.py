@@ -237,7 +237,7 @@ class FaultHarness:
     async def replay(
         self, command: SubmittedCommand, keyword: str = "ok replayed", *, copies: float = 0.0
     ) -> SubmittedCommand:
-        """Replays a command whose dead letter was taken, edited to another keyword, as the monitor does."""
+        """Replays a taken dead letter as the monitor does: its command, edited to another keyword."""
         sending = commands.replay(command, keyword, self.policy)
         await self.send(sending, copies=copies)
         return sending.command

@@ -180,7 +180,7 @@ _TIMED_OUT: Final = re.compile(
 
 
 def timeouts(world: FaultHarness, log: Path) -> int:
-    """RabbitMQ up to 4.2 closes the channel and logs why; from 4.3 on it cancels the consumer, and tells nobody else."""
+    """RabbitMQ up to 4.2 closes the channel and logs why; from 4.3 on it only cancels the consumer."""
     closed = len(_TIMED_OUT.findall(log.read_text(errors="replace")))
     return closed or sum(len(list(told(worker, "consumer_lost"))) for worker in world.workers)
 

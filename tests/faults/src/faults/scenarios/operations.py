@@ -121,7 +121,7 @@ async def letters(api: httpx.AsyncClient, state: str) -> list[dict[str, Any]]:
 
 
 async def dead_of_impatience(world: FaultHarness, api: httpx.AsyncClient, count: int) -> list[dict[str, Any]]:
-    """So many dead letters of a worker whose deadline is too short, which is then replaced."""
+    """So many dead letters of a worker with too short a deadline, which is then replaced."""
     hasty = await world.worker(handler="single", handler_timeout=0.2, concurrency=20)
     await world.submit({"slow:0.6": count})
 

@@ -60,7 +60,7 @@ class ScheduleChecks:
         self._blameless(command, str(row.headers.get("failure-type")))
 
     def _again(self, row: OutboxRow) -> None:
-        """Put down by a process that ends: the same attempt goes on elsewhere, and need not wait."""
+        """Released by a process that ends: the same attempt continues elsewhere without waiting."""
         command, attempt = self._schedule.by_body[row.body], int(row.headers[header.ATTEMPT])
         key = (row.body, attempt)
         if attempt > 1 and key not in self._due:

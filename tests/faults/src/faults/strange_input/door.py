@@ -250,7 +250,7 @@ class _DeadLetterReader:
 
 
 def _is_own_report(letter: DeadLetter) -> bool:
-    """Whether the door itself sent it: what a message calls itself a replay of is told to be resolved, and only services may."""
+    """Whether the door itself sent it: a message that calls itself a replay reports its original as resolved, and only services may."""
     return letter.queue == MONITORS and f'"source":"{NAME}"'.encode() in letter.body
 
 

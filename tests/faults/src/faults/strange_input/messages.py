@@ -394,7 +394,7 @@ def largest(draw: st.DrawFn) -> StrangeMessage:
 
 @st.composite
 def failing(draw: st.DrawFn) -> StrangeMessage:
-    """A sound message with a failing handler: it ends, whatever attempts its headers claim."""
+    """A sound message with a failing handler: it ends, even if its headers claim other attempts."""
     message = draw(sound())
     cause = str(draw(st.sampled_from([FAILS, HOPELESS])))
     return message.becomes(

@@ -1,4 +1,4 @@
-"""A wrong clock for this process only, which can change while it runs.
+"""A wrong clock for this process only, adjustable while it runs.
 
 For Python code that asks `time.time`, `datetime.now` or our UUIDv7. Waiting goes by the monotonic clock, as it does on a
 machine whose clock is set.

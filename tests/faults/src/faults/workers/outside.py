@@ -113,7 +113,7 @@ def account_of(place: str, brand_slug: str) -> str:
 
 
 class CoverStub:
-    """Stands in for the publisher's covers."""
+    """Replaces the publisher's covers."""
 
     async def read(self, url: str) -> bytes:
         return b"\x89PNG\r\n\x1a\n" + url.encode()
@@ -142,7 +142,7 @@ def composed(channel: str, post_id: UUID, brand_slug: str) -> ComposedPost:
 
 
 class ArticlesStub(OrchestratorClient):
-    """Stands in for the orchestrator: an article for each name, always the same."""
+    """Replaces the orchestrator: an article for each name, always the same."""
 
     def __init__(self, brand_of: Callable[[UUID], str]) -> None:
         self._brand_of = brand_of
@@ -334,7 +334,7 @@ class EffectHandlers:
 
 
 def _mutate(name: str) -> None:
-    """Takes fences away: what comes late is not known from what comes in time, neither here nor at the gateway."""
+    """Removes fences: neither this process nor the gateway can tell late requests from timely ones."""
     if name != "fencing":
         return
 

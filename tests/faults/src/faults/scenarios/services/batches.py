@@ -102,7 +102,7 @@ _STATES: Final = {
 def judge(
     ended: Sequence[tuple[str, str]], requested: Mapping[str, AbstractSet[str]], *, total: int
 ) -> Iterator[Violation]:
-    """`ended` are the keywords with their states, `requested` the ids of the commands by which each was asked of research."""
+    """`ended` are the keywords with their states, `requested` the ids of each one's commands to research."""
     if len(ended) != total:
         yield Violation(1, f"{len(ended)} keywords are stored of {total} that were handed in")
     if wrong := [keyword for keyword, state in ended if state != _STATES[end_of(keyword)]]:

@@ -246,7 +246,7 @@ async def gateway_killed(outside: EffectServices, there: BrandServers, posts: Se
 
 
 async def gateway_paused(outside: EffectServices, there: BrandServers, posts: Sequence[EffectRecord]) -> None:
-    """SIGSTOP to a gateway with requests on their way to it; another takes over, and then the first goes on and has them still."""
+    """SIGSTOP to a gateway with requests on their way to it; another takes over, then the first resumes and still has them."""
     paused = outside.gateway
     fresh = await outside.started_gateway()
     await _at_their_points(outside, there, posts)
@@ -272,7 +272,7 @@ async def gateway_paused(outside: EffectServices, there: BrandServers, posts: Se
 async def _at_their_points(
     outside: EffectServices, there: BrandServers, posts: Sequence[EffectRecord]
 ) -> None:
-    """Each stands still, or waits for an answer, where it is to be struck; or it was too late there, and is through."""
+    """Each has stopped, or waits for an answer, where it is to be struck; or it arrived too late, and is through."""
     waited: dict[EffectRecord, str] = {}
     for post in posts:
         assert post.point is not None

@@ -1,4 +1,4 @@
-"""The publishing side of the simulated broker: what the real publisher writes to, and where its confirms come from."""
+"""The publishing side of the simulated broker: the real publisher writes to it, and gets its confirms from it."""
 
 import asyncio
 from collections import deque

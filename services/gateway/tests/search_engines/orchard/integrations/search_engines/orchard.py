@@ -1,4 +1,4 @@
-"""Orchard, a search engine that nobody has: the first file of the recipe in CONTRIBUTING.md."""
+"""Orchard, an invented search engine: the first file of the recipe in CONTRIBUTING.md."""
 
 from typing import Final
 
