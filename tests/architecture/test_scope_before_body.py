@@ -33,7 +33,7 @@ def app_for(caller: Caller, service: str, folder: Path) -> FastAPI | None:
 
 
 async def status_of(app: FastAPI, method: str, path: str) -> int:
-    """The answer to a request with a body that must not be read."""
+    """The status of a request with a body that must not be read."""
     sent: list[Message] = []
 
     async def receive() -> Message:

@@ -78,7 +78,7 @@ def name_of(scheme: str, width: int) -> str:
 
 @dataclass
 class WatchedPage:
-    """A tab that notes forbidden acts."""
+    """A tab that notes its faults."""
 
     page: Page
     url: str

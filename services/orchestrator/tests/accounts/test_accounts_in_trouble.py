@@ -178,7 +178,7 @@ async def test_a_gateway_that_is_away_leaves_what_is_known_and_is_told_after_a_d
 async def test_the_version_before_reads_audits_that_tell_of_accounts(
     acme: Database, api: httpx.AsyncClient, gateway: Gateway, watching: AccountHealthPoller
 ) -> None:
-    """It refuses unknown kinds and columns: so neither is in the audit's own row."""
+    """That version refuses unknown kinds and columns: so neither is in the audit's own row."""
     gateway.items = [account("acme-x", "expiring")]
     assert await watching.look()
     await audited(api, acme)

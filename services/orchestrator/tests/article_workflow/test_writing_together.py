@@ -313,7 +313,7 @@ class CountedPlaces(asyncio.Semaphore):
 
 
 class Told:
-    """Writes a prepared article on the keyword."""
+    """Writes an article of made-up words with the keyword."""
 
     async def write(
         self, *, keyword: str, sources: Sequence[ArticleSource], brand_name: str, language: str
