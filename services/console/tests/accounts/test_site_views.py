@@ -3,7 +3,15 @@
 from typing import Any
 
 from console.pages import Form
-from console.site.views import changes_of, fields_of, incomplete_menu_line, is_picture, preview_path, views_of
+from console.site.views import (
+    changes_of,
+    fields_of,
+    incomplete_menu_line,
+    is_picture,
+    preview_path,
+    refused_menu_line,
+    views_of,
+)
 
 SETTINGS: dict[str, Any] = {
     "accent": "#1f6154",
@@ -35,6 +43,14 @@ def test_only_what_a_person_changed_is_sent() -> None:
     for line in ("About us = /about", "| /tags/tea", "About us |"):
         assert incomplete_menu_line(form(menu=f"Shop | https://shop.example\n{line}\nother")) == line
     assert incomplete_menu_line(two) == ""
+    refusal = "menu[1].to: 'tea' is no address"
+    assert refused_menu_line(refusal, two) == ("A|B | /tags/tea", "'tea' is no address")
+    assert refused_menu_line(f"Etwas stimmt nicht: {refusal}", two) == (
+        "A|B | /tags/tea",
+        "'tea' is no address",
+    )
+    assert refused_menu_line("menu[2].to: 'tea' is no address", two) is None
+    assert refused_menu_line("accent: is no colour", two) is None
 
 
 def test_the_preview_has_what_is_not_saved_yet() -> None:
