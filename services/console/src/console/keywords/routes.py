@@ -182,6 +182,11 @@ async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: Fo
     return await once_or_refused(request, viewer, form, submit, refused)
 
 
+@router.get("/b/{brand}/keywords/many")
+async def show_keywords_again(request: Request, brand: str, viewer: Viewer) -> Response:  # noqa: ARG001  (a person has to be signed in)
+    return redirect(request, f"/b/{brand}/keywords")
+
+
 @router.get("/b/{brand}/keywords/{keyword_id}")
 async def show_keyword(request: Request, brand: str, keyword_id: str, viewer: Viewer) -> Response:
     """A keyword: where it stands, what it waits for, why it ended, what would help, and what happened."""

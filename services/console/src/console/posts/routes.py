@@ -70,6 +70,11 @@ def _verbs(viewer: PageViewer, state: str) -> list[str]:
     ]
 
 
+@router.get("/b/{brand}/posts/many")
+async def show_posts_again(request: Request, brand: str, viewer: Viewer) -> Response:  # noqa: ARG001  (a person has to be signed in)
+    return redirect(request, f"/b/{brand}/posts")
+
+
 @router.get("/b/{brand}/posts/{post_id}")
 async def show_post(request: Request, brand: str, post_id: str, viewer: Viewer) -> Response:
     """A post as its network shows it, what it waits for, what may be decided, and what happened."""
