@@ -1,4 +1,4 @@
-"""What goes over the wire, from the server itself: compressed, asked for again cheaply, kept for ever where it may be."""
+"""Responses on the wire, from the server itself: compressed, revalidated cheaply, cached for ever where allowed."""
 
 import gzip
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Covers as pictures: what stands on them, in any script, and that it can be read."""
+"""Covers as pictures: their text is right and readable in any script."""
 
 import tracemalloc
 from importlib.resources import files

@@ -1,4 +1,4 @@
-"""Whatever its document lets one ask, the publisher answers as the document says."""
+"""The publisher answers every request that its document allows as the document says."""
 
 from collections.abc import Callable
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""Logos as they come in: what is kept of a file, what is refused and why, and what a logo needs behind it."""
+"""Uploaded logos: the kept parts of a file, refusals with their reasons, and the background that a logo needs."""
 
 import struct
 import tracemalloc

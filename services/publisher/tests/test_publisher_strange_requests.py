@@ -1,4 +1,4 @@
-"""Whatever visitors ask for, nothing fails."""
+"""No request of a visitor causes a failure."""
 
 from collections.abc import Awaitable, Callable
 

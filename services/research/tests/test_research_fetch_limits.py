@@ -1,4 +1,4 @@
-"""Brands share the handlers of research: slow pages of one hold up nobody else. On a real broker and gateway."""
+"""Brands share the handlers of research: slow pages of one hold up no other brand. On a real broker and gateway."""
 
 import asyncio
 import json

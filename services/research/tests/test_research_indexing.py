@@ -1,4 +1,4 @@
-"""Reading the corpus beside serving: what is unchanged is not read, what was read is searched, how far it is can be asked."""
+"""Reading the corpus beside serving: unchanged files are skipped, read ones are searched, and progress is reported."""
 
 import asyncio
 import os

@@ -65,7 +65,7 @@ child.main()
 
 
 def polling(reading: UploadIndexer, database: Database) -> Coroutine[Any, Any, None]:
-    """What the service does in the background."""
+    """The service's work in the background."""
     every = timedelta(seconds=10)
     return Poller("uploads-index", reading.index_waiting, database, every=every, alarm=reading.alarm).run()
 

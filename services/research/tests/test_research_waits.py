@@ -1,4 +1,4 @@
-"""Research that has to wait: who asked is told, no attempt is counted, and what costs nothing is used meanwhile."""
+"""Research that has to wait: its caller gets a message, no attempt is counted, and free sources are used meanwhile."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -26,7 +26,7 @@ MINUTE = timedelta(minutes=1)
 
 
 class Answers:
-    """A provider that does as it is told."""
+    """A provider with prepared answers."""
 
     def __init__(self, ends: Findings | Exception) -> None:
         self.ends = ends

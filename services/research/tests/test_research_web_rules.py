@@ -1,4 +1,4 @@
-"""What is asked of the web, which addresses are one page, what feeds lead to, and what robots are asked: without any web."""
+"""Rules for the web, without any web: searches, addresses of one page, links of feeds, and robots.txt."""
 
 from datetime import date
 

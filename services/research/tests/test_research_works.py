@@ -1,4 +1,4 @@
-"""What an operator states about a folder's documents (`sources.toml`) goes along with each source, or its mistake is listed."""
+"""An operator's statements about a folder's documents (`sources.toml`) accompany each source, or the mistake is listed."""
 
 from pathlib import Path
 

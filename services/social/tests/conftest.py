@@ -1,4 +1,4 @@
-"""What the tests of social share: the service itself, running on a real broker and database, and what it announces."""
+"""Fixtures of social's tests: the service itself, running on a real broker and database, and its events."""
 
 import asyncio
 import json

@@ -39,7 +39,7 @@ async def visit(context: BrowserContext, address: str, complaints: list[str]) ->
 
 
 async def overflow(page: Page) -> int:
-    """Pixels by which the page is wider than the window."""
+    """Pixels of the page beyond the width of the window."""
     width: int = await page.evaluate(
         "document.documentElement.scrollWidth - document.documentElement.clientWidth"
     )

@@ -1,4 +1,4 @@
-"""Whatever its document lets one ask, social answers as the document says."""
+"""Social answers every request that its document allows as the document says."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Whatever visitors ask for, nothing fails, not even of what every service answers beside its own."""
+"""No request of a visitor causes a failure, not even at the routes that every service has."""
 
 from collections.abc import Callable
 from typing import Any

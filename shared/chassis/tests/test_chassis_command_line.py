@@ -1,4 +1,4 @@
-"""What a migration's exit code tells whoever started it: whether to try again."""
+"""A migration's exit code tells its caller whether to try again."""
 
 import os
 import subprocess

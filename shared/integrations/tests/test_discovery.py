@@ -1,4 +1,4 @@
-"""A registry finds the modules of its package by itself."""
+"""A registry finds the modules of its package."""
 
 import sys
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What is declared is found under its name, in the order that it says."""
+"""A registry finds each declaration under its name, in the declared order."""
 
 import pytest
 

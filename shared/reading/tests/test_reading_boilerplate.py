@@ -1,4 +1,4 @@
-"""What a page carries beside its text stays out of passages; what only looks like it stays in."""
+"""A page's boilerplate stays out of passages; text that only looks like it stays in."""
 
 import pytest
 

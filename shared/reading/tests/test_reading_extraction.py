@@ -1,4 +1,4 @@
-"""From files to passages: what a reader sees, under its heading, and nothing else."""
+"""From files to passages: only the text that a reader sees, under its heading."""
 
 from datetime import date
 

@@ -1,4 +1,4 @@
-"""What a document says of itself: its name without its site's, its licence, and the day it was written."""
+"""A document's statements about itself: its name without its site's, its licence, and the day it was written."""
 
 from datetime import date
 

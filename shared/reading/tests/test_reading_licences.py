@@ -1,4 +1,4 @@
-"""What a licence is called, and which ones let articles print a text."""
+"""Names of licences, and those that let articles print a text."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is read of a PDF: paragraphs, headings and lists as somebody reads them, and nothing that is only painted."""
+"""Reading a PDF: paragraphs, headings and lists as people read them, and nothing that is only painted."""
 
 from datetime import date
 from io import BytesIO

@@ -1,4 +1,4 @@
-"""Wording is found by its words first and then by its pattern: whatever a pattern matches has one of the words that stand with it."""
+"""Wording is found by its words first and then by its pattern: each match of a pattern has one of its words."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What an operator states about a folder's documents in `sources.toml`."""
+"""An operator's statements about a folder's documents in `sources.toml`."""
 
 import pytest
 

@@ -171,7 +171,7 @@ def test_a_restored_database_does_not_send_what_the_gateway_has_seen() -> None:
 
 
 def test_what_was_seen_before_another_send_says_nothing_about_that() -> None:
-    """Whoever looked was paused; another has looked since, and sent, and lost the answer."""
+    """The first to look was paused; another has looked since, and sent, and lost the answer."""
     now = datetime(2027, 3, 1, tzinfo=UTC)
     unknown = replace(MADE, step="first", state=ReceiptState.UNKNOWN, fence=6, sent_fence=5, quiet_since=now)
     assert events.decide(unknown, events.EffectNotSeen("first", 3), now) is None

@@ -1,4 +1,4 @@
-"""What was sent and not answered: never sent again too soon, never called refused, never made for somebody else."""
+"""Unanswered requests: never sent again too soon, never called refused, never made for another user."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -174,7 +174,7 @@ async def test_what_never_was_is_made_for_whoever_is_connected_now(world: World)
 
 
 async def test_a_request_says_for_whom_it_is(world: World) -> None:
-    """Somebody reconnects between the question who it is and the request."""
+    """A person reconnects the account between the question who it is and the request."""
     world.door.reconnect(connected(*ANN))
 
     async def send(work: StepInHand) -> dict[str, Any]:

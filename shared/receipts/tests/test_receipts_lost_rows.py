@@ -1,4 +1,4 @@
-"""The database has lost receipts: what may be there is looked for first, or a person is asked; it is never sent blindly."""
+"""The database has lost receipts: a possible effect is looked up first, or a person is asked; it is never sent blindly."""
 
 from dataclasses import replace
 from datetime import timedelta

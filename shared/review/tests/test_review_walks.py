@@ -1,4 +1,4 @@
-"""Random walks of people, clocks and writers through a review: what is never to happen does not."""
+"""Random walks of people, clocks and writers through a review: no forbidden state occurs."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

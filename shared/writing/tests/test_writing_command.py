@@ -1,4 +1,4 @@
-"""`python -m writing`, as somebody at a shell runs it: a folder of documents in, an article or a reason out."""
+"""`python -m writing`, as a person at a shell runs it: a folder of documents in, an article or a reason out."""
 
 import os
 import re

@@ -19,7 +19,7 @@ FIRST = "Pour-over is a way of brewing with a burr grinder. [1]"
 
 
 def read(markdown: str) -> tuple[str, list[tuple[str, str]]]:
-    """What a reader sees without its links, and each link as (words, address)."""
+    """The text for readers without its links, and each link as (words, address)."""
     text: list[str] = []
     links: list[tuple[str, str]] = []
     for block in MarkdownIt("commonmark").parse(markdown):

@@ -1,4 +1,4 @@
-"""The editing pass: what is taken of it, and what stays as it was. And how often a sentence goes back to be mended."""
+"""The editing pass: its accepted and its rejected changes. And how often a sentence goes back to be mended."""
 
 from collections.abc import Sequence
 from typing import Any

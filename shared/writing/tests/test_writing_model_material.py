@@ -1,4 +1,4 @@
-"""What a model is given to write from: sections with their tables, passages beside them, and no promotion."""
+"""A model's material for an article: sections with their tables, further passages, and no promotion."""
 
 import pytest
 

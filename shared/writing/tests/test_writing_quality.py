@@ -1,4 +1,4 @@
-"""What is measured of an article, what of it does not hold, and how near two texts are."""
+"""Measures of an article, its failed criteria, and the likeness of two texts."""
 
 from dataclasses import replace
 

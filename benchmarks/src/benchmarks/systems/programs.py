@@ -4,8 +4,8 @@
 `PROGRAM fill FILE`   enqueues every line of FILE, one JSON envelope each, in order; ends when all are accepted
 `PROGRAM work`        one worker process: prints the line `ready` once it can consume, works until SIGTERM
 
-`DATABASE_URL`, `RABBITMQ_URL` and `TIER` (T0, T1, T2) come from the environment; ours works as the role of `RUNTIME_URL`. Each handled message leaves one row in the
-table `effects`, which the frame has made.
+`DATABASE_URL`, `RABBITMQ_URL` and `TIER` (T0, T1, T2) come from the environment; ours works as the role of `RUNTIME_URL`.
+Each handled message leaves one row in the table `effects`, which the frame has made.
 """
 
 import os

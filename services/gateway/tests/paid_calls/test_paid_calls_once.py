@@ -91,7 +91,7 @@ async def test_a_key_stands_for_one_request(replica: Replica) -> None:
 async def test_a_call_that_takes_long_is_not_waited_for_by_others_and_answers_them_later(
     replica: Replica, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its process may be dead, and its lease have minutes left: whoever waits keeps others from being served at home."""
+    """Its process may be dead, and its lease have minutes left: a caller that waits keeps others from being served at home."""
     monkeypatch.setattr(paying_module, "_FOLLOWED", timedelta(seconds=0.2))
     one, other = await replica(), await replica()
     provider = Provider()

@@ -91,7 +91,7 @@ def posted(content_id: UUID, platform: str = "feed") -> SocialPosted:
 
 @pytest.fixture
 async def promoted(orchestrator_database: Database, message_of: MessageOf) -> tuple[Cycle, UUID]:
-    """A keyword whose page is there, and whose posts are asked for on four channels; and its article's id."""
+    """A keyword with a published page and requested posts on four channels; and its article's id."""
     cycle = await begin(orchestrator_database, "cold brew", channels=("feed", "mastodon", "telegram", "x"))
     await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
     (row,) = await rows_of(orchestrator_database, cycle)

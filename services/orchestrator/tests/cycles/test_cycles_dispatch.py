@@ -75,7 +75,7 @@ class Desk:
             await route([self._message_of(each, chain) for each in payloads], tx, limits=LIMITS)
 
     async def asked(self) -> Counter[str]:
-        """Keywords whose article was sent to be written, and how often."""
+        """Keywords with commands to write their article, and the number of commands."""
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 "select convert_from(body, 'utf8')::json #>> '{payload,keyword}' as keyword from outbox"

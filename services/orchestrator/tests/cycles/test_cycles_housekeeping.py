@@ -127,7 +127,7 @@ async def commands(database: Database, kind: str) -> list[tuple[UUID, dict[str, 
 
 @pytest.fixture
 async def written(orchestrator_database: Database, message_of: MessageOf) -> tuple[Cycle, UUID]:
-    """A keyword whose article is stored, and whose publication was asked for; and the article's id."""
+    """A keyword with a stored article and a requested publication; and the article's id."""
     cycle = await begin(orchestrator_database, "cold brew", channels=("feed", "webhook"))
     await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
     (row,) = await rows_of(orchestrator_database, cycle)

@@ -42,7 +42,10 @@ def create_api(
     drafts: DraftReader | None = None,
     door: EffectsGateway | None = None,
 ) -> FastAPI:
-    """The API under `/v1`, which requires a key; the public sites answer all other paths. Without `drafts`, it shows none; without `door`, no mail server is known."""
+    """The API under `/v1`, which requires a key; the public sites answer all other paths.
+
+    Without `drafts`, it shows none; without `door`, no mail server is known.
+    """
     app = api(
         "Brand Engine: publisher",
         authorise,

@@ -1,4 +1,4 @@
-"""What a brand decides about its site, over the API; and hosts of its own, as visitors reach them."""
+"""A brand's site settings, over the API; and hosts of its own, as visitors reach them."""
 
 import asyncio
 import json
@@ -58,7 +58,7 @@ class Web:
 
 
 class WithoutQueries(dict[str, Any]):
-    """Pages by path, whatever the query."""
+    """Pages by path, with any query."""
 
     def get(self, path: str, default: Any = None) -> Any:
         return super().get(path.partition("?")[0], default)

@@ -1,4 +1,7 @@
-"""What holds of every target: written once, changed in place, gone and back. And of accounts: one article whatever is lost, a person's change kept."""
+"""Rules for every target: written once, changed in place, gone and back.
+
+For accounts: one article even after losses, and a person's change is kept.
+"""
 
 import asyncio
 import re

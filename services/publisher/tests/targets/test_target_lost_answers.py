@@ -1,4 +1,4 @@
-"""Articles whose answer was lost, where the account is refused, gone or another user's since: one, or a visible doubt."""
+"""Articles with a lost answer, where the account is refused, gone or another user's since: one, or a visible doubt."""
 
 from collections.abc import Callable
 from dataclasses import replace

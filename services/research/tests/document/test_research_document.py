@@ -1,4 +1,4 @@
-"""Whatever its document lets one ask, research answers as the document says."""
+"""Research answers every request that its document allows as the document says."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the tests of the calendar share: the service's database and API, without a broker, and posts in it."""
+"""Fixtures of the calendar's tests: the service's database and API, without a broker, and posts in it."""
 
 import json
 from collections.abc import AsyncIterator
@@ -60,7 +60,7 @@ class Calendar:
         account: str = ACCOUNT,
         **columns: Any,
     ) -> UUID:
-        """A post whose account and text are known."""
+        """A post with a known account and text."""
         number = uuid4()
         material = {
             "title": f"Article {number}",

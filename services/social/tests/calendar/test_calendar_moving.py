@@ -1,4 +1,4 @@
-"""A person moves posts, puts one first, takes one out: what is planned can be moved, and the same again changes nothing."""
+"""A person moves posts, puts one first, takes one out: planned posts can be moved, and the same again changes nothing."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""What is posted again: evergreen posts where there is room, recurring ones at their times; each once, and never before what is new."""
+"""Repeated posts: evergreen ones where there is room, recurring ones at their times; each once, and never before new posts."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

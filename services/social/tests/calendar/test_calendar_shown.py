@@ -1,4 +1,4 @@
-"""What goes out when, as a list by the clocks of a zone and for other programs; and what slots may be."""
+"""The calendar as a list in the times of a zone and for other programs; and valid slots."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

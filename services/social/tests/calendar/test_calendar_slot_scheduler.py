@@ -1,4 +1,4 @@
-"""Posts get the slots of their account: one each, the next free one first, whoever gives them."""
+"""Posts get the slots of their account: one each, the next free one first, on any replica."""
 
 import asyncio
 from datetime import UTC, datetime, timedelta

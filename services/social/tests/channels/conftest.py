@@ -135,7 +135,7 @@ class AccountsDoor(DirectGateway):
 
 @dataclass
 class Sent:
-    """What came of a post, for whoever sent it and for everybody else."""
+    """The outcome of a post, for its sender and for all others."""
 
     fake: Fake
     result: EffectPerformed | EffectInDoubt | EffectRefused | None

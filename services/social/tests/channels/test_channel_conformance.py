@@ -1,4 +1,4 @@
-"""What holds on every channel, whatever happens on the way: one post, or none and a visible doubt; never two."""
+"""Rules for every channel, after any fault on the way: one post, or none and a visible doubt; never two."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ def whole(case: ChannelCase) -> tuple[int, int]:
 
 
 def problem(case: ChannelCase, match: str, fault: Kind, end: Sent) -> str | None:
-    """What is wrong with how it ended."""
+    """The fault in its outcome."""
     most, counted = whole(case), end.counted
     if end.refused or not end.struck:
         return f"not let through by the gateway: {end.refused}" if end.refused else "the fault did not strike"

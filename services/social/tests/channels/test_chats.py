@@ -1,4 +1,4 @@
-"""What is special about Telegram, Discord and Slack: markup, previews, pictures, and where a message is seen."""
+"""Special rules of Telegram, Discord and Slack: markup, previews, pictures, and the address of a message."""
 
 from typing import Any
 

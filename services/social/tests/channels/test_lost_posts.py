@@ -1,4 +1,4 @@
-"""Posts whose answer was lost, where clocks differ, servers are late, accounts are refused, and lists are long: never two."""
+"""Posts with a lost answer, where clocks differ, servers are late, accounts are refused, and lists are long: never two."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""What is special about X, LinkedIn, Instagram and Threads: pictures with words for them, links beside the text, and lost posts."""
+"""Special rules of X, LinkedIn, Instagram and Threads: pictures with words for them, links beside the text, and lost posts."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Social with a gateway beside it, an orchestrator that says what it is told, and networks on this machine."""
+"""Social with a gateway, an orchestrator with prepared answers, and networks on this machine."""
 
 from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable

@@ -1,4 +1,4 @@
-"""An account that took nothing is connected again: whoever connects it is told which posts wait, and they go on."""
+"""A refused account is connected again: the operator sees the waiting posts, and they continue."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -65,7 +65,7 @@ async def test_a_post_that_was_begun_for_one_user_goes_to_no_other(
     new_command: Callable[..., SocialCreate],
     social_database: asyncpg.Connection,
 ) -> None:
-    """Through the gateway: somebody connects the account as another user while an answer is lost."""
+    """Through the gateway: a person connects the account as another user while an answer is lost."""
     await networks.connect("mastodon")
     await networks.check("mastodon")
     networks.mastodon.faults.inject("reset_before", "POST /api/v1/statuses")

@@ -1,4 +1,7 @@
-"""Posts of the built-in feed that were approved for a time: kept as long as their brand is paused or nobody knows, called off with their article."""
+"""Posts of the built-in feed that were approved for a time.
+
+They wait while their brand is paused or its state unknown, and are called off with their article.
+"""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

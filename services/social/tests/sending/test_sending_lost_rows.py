@@ -1,4 +1,4 @@
-"""The database has lost rows of posts: what was announced is written down again, what may be out is looked for, and nothing is out twice."""
+"""The database has lost rows of posts: announced posts are stored again, possible ones are looked up, and none is out twice."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

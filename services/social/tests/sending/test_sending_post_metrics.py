@@ -1,4 +1,4 @@
-"""How posts were received: asked where a brand wants that alone, daily for two weeks, and given up where nobody tells it."""
+"""Post metrics: requested only where a brand wants them, daily for two weeks, and given up where a network has none."""
 
 import asyncio
 from collections.abc import Callable

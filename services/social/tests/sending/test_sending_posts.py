@@ -1,4 +1,4 @@
-"""Posts on other platforms: each once, none for another's failure, none that nobody wants any more."""
+"""Posts on other platforms: each once, none for another's failure, none that is no longer wanted."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""Dates in headers, whatever they say."""
+"""Dates in headers, valid and malformed."""
 
 from datetime import UTC, datetime
 

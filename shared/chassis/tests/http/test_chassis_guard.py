@@ -1,4 +1,4 @@
-"""What stands before an API: over real HTTP where bytes on the way matter, and message by message where they do not."""
+"""The guard of an API: over real HTTP where bytes on the way matter, and message by message where they do not."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""Spans of HTTP requests: which there are, what they say, and whose they are."""
+"""Spans of HTTP requests: their number, attributes and parents."""
 
 import asyncio
 from collections.abc import Iterator, Sequence

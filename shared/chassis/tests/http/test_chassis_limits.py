@@ -1,4 +1,4 @@
-"""Clients that keep a server waiting, over real sockets: those of whoever is careless, slow, or means harm."""
+"""Clients that keep a server waiting, over real sockets: careless, slow and malicious ones."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -134,7 +134,7 @@ class Client:
                 await asyncio.sleep(0.05)
 
     async def all(self) -> str:
-        """What comes until the server closes."""
+        """The bytes until the server closes."""
         received = b""
         async with asyncio.timeout(60):
             with suppress(ConnectionError):

@@ -1,4 +1,4 @@
-"""What the look of all public pages promises."""
+"""Promises of the look of all public pages."""
 
 import re
 from importlib.resources import files

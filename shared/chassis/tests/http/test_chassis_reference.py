@@ -1,4 +1,4 @@
-"""The page `/docs` of an API: what it says, and that a browser shows it with nothing from elsewhere."""
+"""The page `/docs` of an API: its contents; a browser shows it without anything from elsewhere."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from enum import StrEnum

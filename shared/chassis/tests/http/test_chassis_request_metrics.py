@@ -1,4 +1,4 @@
-"""What a process shows of the requests it answers, after it has answered some."""
+"""A process's metrics of requests, after it has answered some."""
 
 import platform
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Addresses that send wrong keys are kept waiting, and nobody else is."""
+"""Only addresses that send wrong keys are kept waiting."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""Links of strangers: what a public page may lead to."""
+"""Links of strangers: the allowed targets on a public page."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is written down shows no secret, and still tells an operator what went wrong."""
+"""Logs and stored errors show no secret, and still tell an operator what went wrong."""
 
 import json
 import subprocess

@@ -1,8 +1,10 @@
 """`python -m client.generator`: writes `client.services`, a package per service, from the services' OpenAPI documents.
 
 A package has the enumerations, the class of synchronous calls, named as the service, and that of asynchronous ones, with `Async`
-before the name; its module `answers` has the bodies as typed dictionaries, `choices` the enumerations. Each operation is a method named as its id. Parameters
-of the path come first. Those of query and headers, and the fields of a JSON body, are keywords. Nothing here is imported by calls.
+before the name; its module `answers` has the bodies as typed dictionaries, `choices` the enumerations.
+
+Each operation is a method named as its id. Parameters of the path come first. Those of query and headers, and the fields of a JSON
+body, are keywords. Nothing here is imported by calls.
 """
 
 import importlib

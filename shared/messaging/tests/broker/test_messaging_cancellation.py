@@ -1,4 +1,4 @@
-"""A connection that is closed while somebody waits for an answer over it."""
+"""A connection that is closed while a task waits for an answer over it."""
 
 import asyncio
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What an outage of the broker leaves behind: no open connection that nobody holds, and no lines of the client library."""
+"""An outage of the broker leaves no forgotten open connection behind, and no lines of the client library."""
 
 import asyncio
 import gc

@@ -1,4 +1,4 @@
-"""Frames as they come off the wire, cut anywhere: what is handed over, and what is left to the client library."""
+"""Frames as they come off the wire, cut anywhere: some are handed over, the others are left to the client library."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""Services under users of their own: what the broker refuses harms nothing else, and what was lost comes back."""
+"""Services under users of their own: the broker's refusals harm nothing else, and lost routes come back."""
 
 from collections.abc import Sequence
 from urllib.parse import urlsplit

@@ -1,4 +1,4 @@
-"""A subscription whose recovery and whose pauses get in each other's way."""
+"""Recovery and pauses of a subscription that get in each other's way."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator

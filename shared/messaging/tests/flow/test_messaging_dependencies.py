@@ -1,4 +1,4 @@
-"""What a handler needs goes away and comes back: messages wait, no attempt is counted, and few calls are made in vain."""
+"""A handler's dependency goes away and comes back: messages wait, no attempt is counted, and few calls are made in vain."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence

@@ -1,4 +1,4 @@
-"""A queue of somebody else's that refuses what is published to it."""
+"""Another service's queue that refuses messages."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

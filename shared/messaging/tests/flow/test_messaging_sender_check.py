@@ -1,4 +1,4 @@
-"""What is believed of a message, with a user at the broker for each service: nobody speaks in another's name."""
+"""Checks of a message's sender, with a user at the broker for each service: no service can use another's name."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -58,7 +58,7 @@ def hears(world, broker_urls: dict[str, str]) -> Callable[..., tuple[Service, li
 async def say(
     url: str, exchange: str, key: str, message: DomainMessage, *, signed: bool = True, **changes: Any
 ) -> None:
-    """Publishes over a user's own connection, as somebody who has broken into that service may."""
+    """Publishes over a user's own connection, as an intruder in that service may."""
     body = encode(message.model_copy(update=changes))
     async with Broker.connected(url) as broker:
         await broker.publish(exchange, key, body, type=message.type, user_id=user_of(url) if signed else None)

@@ -1,4 +1,4 @@
-"""What a service shows under `/metrics`, after things have really happened to it."""
+"""A service's `/metrics`, after things have really happened to it."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager

@@ -198,7 +198,7 @@ async def test_an_installation_in_which_one_role_did_both_is_upgraded_in_place_a
 
 
 async def _nothing(connection: asyncpg.Connection) -> None:
-    """The version before made its partitions by itself."""
+    """The version before made its own partitions."""
 
 
 async def test_a_role_that_is_not_there_is_named(database_url: str) -> None:

@@ -50,7 +50,7 @@ def users_to_be(rabbitmq_api: httpx.Client) -> Iterator[None]:
 
 
 def granted(rabbitmq_api: httpx.Client, vhost: str, user: str) -> tuple[dict[str, str], dict[str, str]]:
-    """What a user may do on a vhost: configure, write and read, and by exchange which routing keys."""
+    """A user's rights on a vhost: configure, write and read, and the routing keys by exchange."""
     plain = rabbitmq_api.get(f"/api/permissions/{vhost}/{user}").json()
     topics = rabbitmq_api.get(f"/api/topic-permissions/{vhost}/{user}").json()
     assert all(each["read"] == "^$" for each in topics)

@@ -1,4 +1,4 @@
-"""What the outline of an article leaves open is searched for once, and the article is planned again with what was found."""
+"""Open questions of an article's outline are searched for once, and the article is planned again with the results."""
 
 import sys
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Measures what becomes of sentences that are known to be honest or lies: by code alone, and with what a judge said of them.
+"""Measures the verdicts on sentences that are known to be honest or lies: by code alone, and with a judge's answers.
 
     python shared/writing/tests/claims/measuring.py count              # the sets of the tests
     python shared/writing/tests/claims/measuring.py count MORE.json

@@ -1,4 +1,4 @@
-"""What a model says against what its passages say: fifty lies, ten honest drafts, and instructions in sources."""
+"""A model's sentences against its passages: fifty lies, ten honest drafts, and instructions in sources."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Sentences in other words: what code alone still refuses whatever a judge says, and what follows from what the judge says."""
+"""Sentences in other words: refusals by code against any judge, and the effects of a judge's answers."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Praise stands only with the name of whoever praises."""
+"""Praise stands only with the name of its author."""
 
 import pytest
 

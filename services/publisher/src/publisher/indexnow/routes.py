@@ -53,7 +53,10 @@ def indexnow_routes(database: Database, urls: SiteUrls) -> APIRouter:
 
     @routes.put("", summary="Notify search engines of changes", responses=UNKNOWN)
     async def enable_indexnow(caller: MayOperate, slug: Brand) -> IndexNowView:
-        """Notifies search engines of changes from now on, by IndexNow. Needs an account of the kind `indexnow` at the gateway. Repeating the request changes nothing."""
+        """Notifies search engines of changes from now on, by IndexNow.
+
+        Needs an account of the kind `indexnow` at the gateway. Repeating the request changes nothing.
+        """
         brand = BrandSlug(caller.check_visible(slug))
         async with database.transaction() as tx:
             await store.turn_on(tx.connection, brand, secrets.token_hex(16))

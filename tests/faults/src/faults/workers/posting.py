@@ -1,7 +1,7 @@
 """`python -m faults.workers.posting`: social as it is, with little time for each step, and a journal of what it claims and what it tries.
 
-A line of the journal is a post that was claimed, or an attempt to send one, with its times in seconds since 1970. `after` is how long it asked to wait
-for the next one, and null if there was to be none; `waited`: it waited for something, so that the attempt does not count.
+A line of the journal is a post that was claimed, or an attempt to send one, with its times in seconds since 1970. `after` is the
+requested wait before the next one, null if there was to be none; `waited`: it waited for something, so that the attempt does not count.
 """
 
 import asyncio
