@@ -13,7 +13,7 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
-from console.keywords import cycles, mass, views
+from console.keywords import cycles, mass, subjects, views
 from console.list_filters import ListFilter, safe_link
 from console.mass_actions.acting import MOST_AT_ONCE
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, once_or_refused, page, redirect
@@ -32,10 +32,11 @@ _MAX_BEFORE: Final = 100
 """Newest keywords of the brand that are not suggested again."""
 _GONE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 _MAY_CANCEL: Final = frozenset({"waiting", "running", "stuck"})
-UNDO: Final = {**mass.UNDO, **cycles.UNDO}
+UNDO: Final = {**mass.UNDO, **cycles.UNDO, **subjects.UNDO}
 router = APIRouter(include_in_schema=False)
 router.include_router(mass.router)
 router.include_router(cycles.router)
+router.include_router(subjects.router)
 
 
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
