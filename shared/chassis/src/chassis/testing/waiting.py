@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-async def eventually(check: Callable[[], Any], *, within: float = 60.0) -> Any:
+async def eventually(check: Callable[[], Any], *, within: float = 180.0) -> Any:
     """Waits until `check`, a plain or an async function, returns something true, and returns it.
 
     It asks every 20 ms at first, then less often, so that asking takes no time from what is waited for: the end is noticed
