@@ -89,3 +89,18 @@ async def test_without_scripts_the_link_leads_to_the_page(grind: None, person: h
     shown = (await person.get("/b/grind")).text
     assert 'href="/search?brand=grind"' in shown
     assert "Daily Grind" in (await person.get("/search", params={"q": "grind"})).text
+
+
+async def test_of_many_brands_the_first_results_of_each_kind_are_shown(
+    console: Any, person: httpx.AsyncClient
+) -> None:
+    for number in range(12):
+        await console.orchestrator.set_brand(f"mill-{number:02}", name=f"Mill {number:02}")
+    brands = (await person.get("/search", params={"q": "mill"})).text
+    assert [number for number in range(12) if f'href="/b/mill-{number:02}" data-result' in brands] == list(
+        range(8)
+    )
+    pages = (await person.get("/search", params={"q": "posts"})).text
+    assert [
+        number for number in range(12) if f'href="/b/mill-{number:02}/posts" data-result' in pages
+    ] == list(range(8))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import islice
 from typing import Any, Final
 
 from fastapi import APIRouter
@@ -69,10 +70,10 @@ def _kinds(
     request: Request, viewer: PageViewer, text: str, brand: str | None, parts: dict[str, Any]
 ) -> dict[str, list[FoundPage]]:
     names, wanted = dict(viewer.brands), text.casefold()
-    brands = [each for each in viewer.brands if wanted in each.slug or wanted in each.name.casefold()]
+    brands = (each for each in viewer.brands if wanted in each.slug or wanted in each.name.casefold())
     found = {
-        "pages": [each for each in _pages(request, viewer, brand) if wanted in each.title.casefold()],
-        "brands": [FoundPage(each.name, f"/b/{each.slug}") for each in brands],
+        "pages": list(islice(_pages(request, viewer, wanted, brand), MOST)),
+        "brands": [FoundPage(each.name, f"/b/{each.slug}") for each in islice(brands, MOST)],
     }
     for kind, part in parts.items():
         found[kind] = [
@@ -95,15 +96,16 @@ def _id_of(item: Any) -> str:
     )
 
 
-def _pages(request: Request, viewer: PageViewer, brand: str | None) -> Iterator[FoundPage]:
-    """All pages that the person may open; without a brand, those of every brand."""
+def _pages(request: Request, viewer: PageViewer, wanted: str, brand: str | None) -> Iterator[FoundPage]:
+    """The pages with such a title that the person may open; without a brand, those of every brand."""
     entries = [(f"{each.screen}.nav", each.path, each.scope) for each in parts_of(request).navigation]
     brands = viewer.brands if brand is None else [each for each in viewer.brands if each.slug == brand]
     for key, path, scope in (*entries, *_FURTHER):
-        if not viewer.may(scope):
+        title = viewer.t(key)
+        if not viewer.may(scope) or wanted not in title.casefold():
             continue
         if "{brand}" not in path:
-            yield FoundPage(viewer.t(key), path)
+            yield FoundPage(title, path)
             continue
         for each in brands:
-            yield FoundPage(viewer.t(key), path.replace("{brand}", each.slug), each.name)
+            yield FoundPage(title, path.replace("{brand}", each.slug), each.name)
