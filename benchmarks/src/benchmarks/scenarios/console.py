@@ -100,7 +100,7 @@ def console(run: BenchmarkRun) -> list[ResultRow]:
             run.log(f"console: {stock} in {time.monotonic() - began:.0f} s")
             owner = sign_in(services, "Ada", Role.OWNER, None)
             editor = sign_in(services, "Bob", Role.EDITOR, [LARGEST])
-            with _changes(services, range(1, size.brands), _NEW[2:]):
+            with _changes(services, range(1, size.brands), _NEW[:-2]):
                 _read(run, services, rows["pages"], owner)
                 _read(run, services, rows["pages of one brand"], editor)
             _open_in_browser(run, services, rows["in a browser"], owner)
@@ -270,7 +270,7 @@ def _watch(run: BenchmarkRun, services: Stack, row: ResultRow, size: AgencySize)
             watchers.stdin.close()
             if watchers.stdout.readline().strip() != "watching":
                 raise MeasurementError("the streams of the watchers do not open")
-            with _changes(services, range(1, brands + 1), _NEW[:2]):
+            with _changes(services, range(1, brands + 1), _NEW[-2:]):
                 time.sleep(seconds / 2)
                 began, before = time.monotonic(), cpu_seconds([_pid(services)])
                 time.sleep(seconds * 0.9)

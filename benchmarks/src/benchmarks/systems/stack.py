@@ -29,7 +29,7 @@ KEY: Final = "a-key-for-benchmarks-only"
 CORPUS: Final = Path(__file__).parents[4] / "deploy" / "demo" / "corpus"
 
 KEYWORDS: Final = (
-    "cold brew", "dark roast", "espresso", "extraction", "french press", "grind size", "moka pot", "paper filter",
+    "cold brew", "coffee roast levels", "espresso", "extraction", "french press", "grind size", "moka pot", "paper filter",
     "pour-over coffee", "water quality for coffee",
 )  # fmt: skip
 """Topics of the corpus, each with enough text for a different article; every brand submits all of them."""
