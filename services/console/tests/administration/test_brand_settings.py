@@ -108,6 +108,10 @@ async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     console: Any, acme: None, signed_in_as: Any
 ) -> None:
     async with signed_in_as("Eve", "viewer", ["acme"]) as eve:
+        assert (
+            "the right “operate”, which your role (viewer) does not have"
+            in (await eve.get("/b/acme/settings")).text
+        )
         shown = (await eve.get(SETTINGS)).text
         assert "<fieldset disabled" in shown
         assert all(word not in shown for word in ("Save the settings", "Pause Acme", "Erase"))

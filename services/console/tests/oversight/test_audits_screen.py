@@ -150,6 +150,10 @@ async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     audit = await console.orchestrator.audit_brand("acme")
     address = f"{AUDITS}/{audit['audit_id']}"
     async with another("viewer") as eve:
+        assert (
+            "the right “submit”, which your role (viewer) does not have"
+            in (await eve.get("/b/acme/audits")).text
+        )
         for path in (AUDITS, address):
             shown = (await eve.get(path)).text
             assert "Articles whose research is old" in shown

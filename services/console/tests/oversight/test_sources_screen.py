@@ -170,6 +170,10 @@ async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     added = await research.add_document("acme", TEXT, name="brew.md")
     document = f"{SOURCES}/documents/{added['id']}"
     async with another("viewer", ["acme"]) as eve:
+        assert (
+            "the right “operate”, which your role (viewer) does not have"
+            in (await eve.get("/b/acme/sources")).text
+        )
         shown = (await eve.get(SOURCES)).text
         assert "<fieldset disabled" in shown
         for absent in ("data-upload", "Save where", "/sources/folder"):
