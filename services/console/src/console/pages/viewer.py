@@ -1,6 +1,5 @@
 """The signed-in person of a request: rights, texts, and the services' clients with the person's key."""
 
-import asyncio
 from collections.abc import Awaitable
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -21,6 +20,7 @@ from console.sealing import SealedError, token_hash, token_key, unseal
 from console.service_clients import Away, PersonClients, is_away
 from console.sessions import cookies, store
 from console.sessions.store import Session
+from console.side_by_side import side_by_side
 from console.texts import Texts
 
 NOTICE: Final = "notice"
@@ -104,10 +104,7 @@ class PageViewer(PersonClients):
         Raises:
             ClientError: a service refuses a call; the page shows its sentence.
         """
-        answers = await asyncio.gather(*map(self._answer, calls.values()), return_exceptions=True)
-        for answer in answers:
-            if isinstance(answer, BaseException):
-                raise answer
+        answers = await side_by_side(self._answer, list(calls.values()))
         return dict(zip(calls, answers, strict=True))
 
     async def _answer(self, call: Awaitable[Any]) -> Any:

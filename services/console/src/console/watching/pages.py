@@ -1,6 +1,5 @@
 """The pages that can be watched; each screen names its own in its `routes.py`, as `LIVE`."""
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -12,6 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from client import ClientError, RefusedError
 from console.service_clients import PersonClients, is_away
+from console.side_by_side import side_by_side
 
 
 class PageReading(Protocol):
@@ -119,11 +119,7 @@ async def read_each(*reads: Awaitable[Any]) -> list[Any]:
     Raises:
         KeyRevokedError: the person's key is refused.
     """
-    answers = await asyncio.gather(*map(read_or_away, reads), return_exceptions=True)
-    for answer in answers:
-        if isinstance(answer, BaseException):
-            raise answer
-    return list(answers)
+    return await side_by_side(read_or_away, reads)
 
 
 async def read_or_away(read: Awaitable[Any]) -> Any:
