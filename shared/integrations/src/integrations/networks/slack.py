@@ -25,6 +25,6 @@ SLACK: Final = Network(
         "forbidden": "an administrator of the workspace does not let apps post there",
         "text_too_long": "Slack counts the text longer than it allows; edit the post",
     },
-    review="none, but for the workspace's own",
+    review="none, except the workspace's own",
     lost_post="in doubt",
 )
