@@ -10,8 +10,11 @@ import pytest
 from playwright.async_api import Locator, Page
 
 from chassis.testing import eventually
+from client import Address
+from client.services.social import AsyncSocial
 
 pytestmark = pytest.mark.extended
+KEY: Final = "test-service-key-0123456789"
 PASSWORD: Final = "correct horse battery staple"
 ENDED: Final = frozenset({"completed", "refused", "failed", "needs_review"})
 MOST_PRESSES: Final = 400
@@ -225,6 +228,17 @@ async def _moves_an_entry(hands: Keyboard, tomorrow: datetime) -> None:
     assert later.strftime("%H:%M") in await hands.said()
 
 
+async def _edits_and_approves_a_post(hands: Keyboard) -> None:
+    await hands.go("/b/harbor-coffee/posts")
+    waiting = hands.page.locator("main .list tbody tr", has=hands.page.get_by_text("Waits for approval"))
+    await hands.use(waiting.locator("th a"))
+    await hands.type("textarea[name=text]", "Cold brew, made the slow way.")
+    await hands.use("form[action$='/edit'] button")
+    assert "Cold brew, made the slow way." in await hands.page.inner_text(".post-text")
+    await hands.use("form[action$='/approve'] button[value=now]")
+    assert await hands.page.locator("form[action$='/edit']").count() == 0
+
+
 async def _connects_an_account(hands: Keyboard) -> None:
     await hands.go("/b/harbor-coffee/accounts")
     await hands.use("a[href$='/connect/webhook']")
@@ -296,7 +310,7 @@ async def _are(read: Callable[[], Awaitable[list[str]]], wanted: list[str]) -> b
     return found == wanted
 
 
-async def test_a_person_works_by_the_keyboard_alone(console: Any, signed_in: Page) -> None:
+async def test_a_person_works_by_the_keyboard_alone(console: Any, stack: Any, signed_in: Page) -> None:
     hands = Keyboard(signed_in)
     tomorrow = (datetime.now(UTC) + timedelta(days=1)).replace(hour=10, minute=0, second=0, microsecond=0)
     await _signs_out_and_in(hands)
@@ -312,6 +326,13 @@ async def test_a_person_works_by_the_keyboard_alone(console: Any, signed_in: Pag
     await eventually(lambda: _are(written, ["needs_review"] * 4), within=240)
     await _goes_through_drafts(hands, tomorrow)
     await _moves_an_entry(hands, tomorrow)
+
+    async def posted() -> bool:
+        async with AsyncSocial(Address(stack.url("social"), KEY)) as social:
+            return bool((await social.list_brand_posts("harbor-coffee", state="waiting"))["items"])
+
+    await eventually(posted)
+    await _edits_and_approves_a_post(hands)
     await _connects_an_account(hands)
     await _saves_settings(hands)
     await _invites_somebody(hands)
