@@ -25,13 +25,13 @@ async def test_what_a_person_selects_and_types_stays_while_the_page_renews_itsel
     await expect(page.locator("#keyword-list")).to_contain_text("cold brew")
 
     # Typing in the filters goes on while the list below is renewed.
-    await page.locator("[name=q]").press_sequentially("half a wo")
+    await page.locator("[name=q][type=search]").press_sequentially("half a wo")
     await submit(console, "grind size")
     await expect(page.locator("#keyword-list")).to_contain_text("grind size")
-    await expect(page.locator("[name=q]")).to_have_value("half a wo")
-    await expect(page.locator("[name=q]")).to_be_focused()
-    await page.locator("[name=q]").press_sequentially("rd")
-    await expect(page.locator("[name=q]")).to_have_value("half a word")
+    await expect(page.locator("[name=q][type=search]")).to_have_value("half a wo")
+    await expect(page.locator("[name=q][type=search]")).to_be_focused()
+    await page.locator("[name=q][type=search]").press_sequentially("rd")
+    await expect(page.locator("[name=q][type=search]")).to_have_value("half a word")
 
     # What is selected in the list stays; the page says that something new waits.
     await page.evaluate(

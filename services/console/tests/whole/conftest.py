@@ -263,6 +263,14 @@ async def hostile_brand(
 
         posts = await eventually(written, within=60)
         await social.edit_post(posts[0]["post_id"], version=posts[0]["version"], text=words["post"])
+        await social.set_account_slots(
+            BRAND,
+            "acme-hook",
+            time_zone="Europe/Berlin",
+            slots=[{"days": ["mon", "wed"], "times": ["09:00", "17:30"]}],
+            spacing_minutes=30,
+            quiet_hours={"begin": "22:00", "end": "07:00"},
+        )
         gateway = await enter(AsyncGateway(Address(stack.url("gateway"), KEY)))
         await gateway.set_account_app("x", client_id="acme-app")
         await gateway.connect_provider(
