@@ -119,11 +119,6 @@ async def order_queue(request: Request, brand: str, account: str, viewer: Viewer
     return await once_or_refused(request, viewer, form, act, partial(_show, request, brand, account, viewer))
 
 
-@router.get("/b/{brand}/calendar/slots/{account}/order")
-async def show_slots_again(request: Request, brand: str, account: str, viewer: Viewer) -> Response:  # noqa: ARG001  (a person has to be signed in)
-    return redirect(request, f"/b/{brand}/calendar/slots/{account}")
-
-
 async def _undo_slots(viewer: PageViewer, thing: Sequence[Any]) -> None:
     account, brand, former = thing
     if former is None:
