@@ -1,4 +1,4 @@
-"""Rules for a brand's posts on each channel, and how its posts were received."""
+"""`/b/{brand}/posts/rules`: the rules for a brand's posts on each channel."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +12,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
-from console.list_filters import safe_link
 from console.notices import Notice, Undo, UndoAct, told
 from console.pages import Form, FormData, PageViewer, Viewer, once_or_refused, page
 from integrations.networks import NETWORKS
 
 MOST_HASHTAGS: Final = 30
-_PAGE: Final = 50
 _LONGEST_NUMBER: Final = 18
 router = APIRouter(include_in_schema=False)
 
@@ -155,53 +153,3 @@ async def _set_back(viewer: PageViewer, thing: Sequence[Any]) -> None:
 
 
 UNDO: Final[dict[str, UndoAct]] = {"posts.rules": _set_back}
-
-
-@dataclass(frozen=True, slots=True)
-class ReceivedPost:
-    """The newest numbers of a post; None where the network tells none."""
-
-    id: str
-    channel: str
-    account: str
-    posted_at: str
-    url: str | None
-    likes: int | None
-    shares: int | None
-    replies: int | None
-    detail: str
-
-
-def received_post(post: Mapping[str, Any]) -> ReceivedPost:
-    days = post["days"]
-    last = days[-1] if days else {"likes": None, "shares": None, "replies": None}
-    named = NETWORKS.get(post["channel"])
-    return ReceivedPost(
-        post["post_id"],
-        named.title if named else post["channel"],
-        post["account"],
-        post["posted_at"],
-        safe_link(post["post_url"]),
-        last["likes"],
-        last["shares"],
-        last["replies"],
-        post["detail"],
-    )
-
-
-@router.get("/b/{brand}/posts/reach")
-async def show_reach(request: Request, brand: str, viewer: Viewer) -> Response:
-    """The newest likes, shares and replies of the brand's posts, the newest post first."""
-    asked = request.query_params.get("after", "")
-    after = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) <= _LONGEST_NUMBER else None
-    parts = await viewer.gather(found=viewer.social.list_reach(brand, after=after, limit=_PAGE))
-    found = parts["found"]
-    return page(
-        request,
-        viewer,
-        "posts/reach.html.j2",
-        **parts,
-        brand=brand,
-        lines=[received_post(each) for each in found["items"]] if found else [],
-        is_continued=after is not None,
-    )
