@@ -81,3 +81,19 @@ def test_a_refusal_is_said_in_the_readers_language_and_one_that_is_new_as_the_se
     new = RefusedError("", 409, {"code": "of_tomorrow", "detail": "not so"})
     assert sentence_of(new, german) == "not so"
     assert sentence_of(RefusedError("it answers 502", 502, {}), german) == "it answers 502"
+
+
+@pytest.mark.parametrize(
+    ("field", "shown"),
+    [
+        ("most_hashtags", "Hashtags at most: no"),
+        ("menu[1].to", "Menu, entry 2: no"),
+        ("quiet_hours.time_zone", "Time zone: no"),
+        ("of_tomorrow", "Of tomorrow: no"),
+        ("", "no"),
+    ],
+)
+def test_a_refused_field_has_the_name_that_people_know(field: str, shown: str) -> None:
+    problem = {"code": "invalid_request", "detail": f"{field}: no" if field else "no"}
+    problem["errors"] = [{"field": field, "detail": "no"}]  # type: ignore[assignment]
+    assert sentence_of(RefusedError("", 422, problem), Texts(TextCatalogue(), "en")) == shown

@@ -12,6 +12,7 @@ import httpx
 
 from client import Address, RefusedError, UnreachableError
 from client.connections import KEEPALIVE_SECONDS
+from console.field_names import named_detail
 from console.texts import Texts
 
 if TYPE_CHECKING:
@@ -170,7 +171,7 @@ class PersonClients:
 
 def sentence_of(error: RefusedError, t: Texts) -> str:
     """A service's refusal as a sentence for a person: in their language by its code, without the status for programs."""
-    return sentence_by_code(error.code, str(error.problem.get("detail") or error), t)
+    return sentence_by_code(error.code, named_detail(error.problem, t) or str(error), t)
 
 
 def sentence_by_code(code: str | None, detail: str, t: Texts) -> str:

@@ -62,7 +62,7 @@ async def test_a_site_is_seen_before_it_is_saved(
         refused = await person.post(path, data={"once": path, **typed, "menu": "About us = /<b>"})
         assert "The line “About us = /&lt;b&gt;” of the menu has no title" in refused.text
     refused = await person.post(SITE, data={"once": "m1", **typed, "menu": "Tea | /tea\nShop | shop"})
-    assert "The line “Shop | shop” of the menu: &#39;shop&#39; is no address: begin it" in refused.text
+    assert "Menu, entry 2: &#39;shop&#39; is no address: begin it" in refused.text
     assert (await publisher.get_site_settings("acme"))["menu"] == []
     wrong = await person.get(f"{SITE}/look", params={"settings": '{"accent": "<b>"}'})
     assert (wrong.status_code, "<b>" in wrong.text) == (422, False)

@@ -9,7 +9,6 @@ from console.site.views import (
     incomplete_menu_line,
     is_picture,
     preview_path,
-    refused_menu_line,
     views_of,
 )
 
@@ -43,14 +42,6 @@ def test_only_what_a_person_changed_is_sent() -> None:
     for line in ("About us = /about", "| /tags/tea", "About us |"):
         assert incomplete_menu_line(form(menu=f"Shop | https://shop.example\n{line}\nother")) == line
     assert incomplete_menu_line(two) == ""
-    refusal = "menu[1].to: 'tea' is no address"
-    assert refused_menu_line(refusal, two) == ("A|B | /tags/tea", "'tea' is no address")
-    assert refused_menu_line(f"Etwas stimmt nicht: {refusal}", two) == (
-        "A|B | /tags/tea",
-        "'tea' is no address",
-    )
-    assert refused_menu_line("menu[2].to: 'tea' is no address", two) is None
-    assert refused_menu_line("accent: is no colour", two) is None
 
 
 def test_the_preview_has_what_is_not_saved_yet() -> None:

@@ -1,5 +1,6 @@
 """Routes of the page about a brand's own site."""
 
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
@@ -103,14 +104,9 @@ async def save_site(request: Request, brand: str, viewer: Viewer, form: FormData
             await viewer.publisher.update_site_settings(brand, extra=changes)
         return redirect(request, f"/b/{brand}/site?done={'saved' if changes else 'nothing'}")
 
-    async def refused(refusal: str, status: int) -> Response:
-        if of_menu := views.refused_menu_line(refusal, form):
-            line, why = of_menu
-            refusal = viewer.t("site.menu_refused", line=line, why=why)
-        return await _show(request, brand, viewer, form=form, refusal=refusal, status=status)
-
+    refused = partial(_show, request, brand, viewer, form=form)
     if wrong := _menu_refusal(viewer, form):
-        return await refused(wrong, HTTPStatus.UNPROCESSABLE_ENTITY)
+        return await refused(refusal=wrong, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     return await once_or_refused(request, viewer, form, act, refused)
 
 

@@ -1,7 +1,6 @@
 """Contents of the page about a brand's site, and the changes of its form. Pure: no I/O."""
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -12,8 +11,6 @@ TYPEFACES: Final = ("serif", "sans", "mixed")
 WIDTHS: Final = (360, 768, 1280)
 """Of the previews, in pixels: a phone, a tablet and a desktop."""
 FIELDS: Final = ("accent", "typefaces", "tags", "author", "about", "address", "canonical_source", "menu")
-
-_MENU_PROBLEM: Final = re.compile(r"menu\[(?P<place>\d{1,3})\]\.\w+: (?P<why>.+)", re.DOTALL)
 
 
 def fields_of(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -63,19 +60,6 @@ def incomplete_menu_line(form: Form) -> str:
     """Returns the first line of the menu that lacks a title or a page; empty if all have both."""
     entries = ((line, _entry(line)) for line in _lines(typed_fields(form)["menu"]))
     return next((line for line, entry in entries if not all(entry.values())), "")
-
-
-def refused_menu_line(refusal: str, form: Form) -> tuple[str, str] | None:
-    """Returns the line of the menu that the publisher refuses, and why. None: the refusal is about something else.
-
-    The publisher names a line by its place in what it was sent, as in `menu[0].to: 'tea' is no address`; words of the reader's
-    language may stand before.
-    """
-    found = _MENU_PROBLEM.search(refusal)
-    lines = _lines(typed_fields(form)["menu"])
-    if found is None or int(found["place"]) >= len(lines):
-        return None
-    return lines[int(found["place"])], found["why"]
 
 
 def _entry(line: str) -> dict[str, str]:
