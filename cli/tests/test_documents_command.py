@@ -73,7 +73,7 @@ async def operator(
         async def all_seen() -> bool:
             return len(await found.states()) == 3
 
-        await eventually(all_seen, within=60)
+        await eventually(all_seen)
         yield found
 
 
@@ -91,7 +91,7 @@ async def test_a_hostile_document_is_found_mended_and_released(operator: Documen
         set_aside = [found for state, found in await operator.states() if state == "set_aside"]
         return len(set_aside) == 1 and set_aside != [number]
 
-    await eventually(set_aside_again, within=60)
+    await eventually(set_aside_again)
     again = await operator("release", number)
     assert (again.code, "perhaps it was released" in again.err) == (1, True)
 
@@ -133,7 +133,7 @@ async def test_a_brands_documents_are_added_listed_and_removed(operator: Documen
     async def are_read() -> bool:
         return {state for state, _ in await operator.states("acme")} == {"read", "skipped"}
 
-    await eventually(are_read, within=60)
+    await eventually(are_read)
     guide, scan = await operator.rows("--brand", "acme")
     assert (guide[1:4], guide[6:]) == (["read", "guide.md", str(len(PROSE))], [PROSE.strip(), "own"])
     assert "recognised (OCR)" in scan[6]

@@ -74,7 +74,7 @@ async def submit(stack: Stack, brand: str, keywords: tuple[str, ...]) -> dict[st
             return None
         return answer.json() if answer.status_code == 202 else None
 
-    submitted: dict[str, Any] = await eventually(accepted, within=120)
+    submitted: dict[str, Any] = await eventually(accepted)
     return submitted
 
 
@@ -98,7 +98,7 @@ async def healthy(stack: Stack, service: str, copies: int = 1) -> None:
         described = [stack.inspect(container)["State"] for container in stack.containers(service)]
         return [state.get("Health", {}).get("Status") for state in described] == ["healthy"] * copies
 
-    await eventually(states, within=120)
+    await eventually(states)
 
 
 def test_what_make_up_names_at_its_end_answers(stack: Stack) -> None:
@@ -188,7 +188,7 @@ async def test_a_chain_is_found_in_jaeger_by_its_correlation_id_as_one_tree(stac
     def handles(span: dict[str, Any]) -> bool:
         return attributes(span).get("messaging.operation.type") == "process"
 
-    spans = await eventually(complete, within=60)
+    spans = await eventually(complete)
     in_chain = [span for span in spans.values() if not span.get("links")]
     assert len({span["traceId"] for span in in_chain}) == 1
     (root,) = [span for span in in_chain if span.get("parentSpanId", "") not in spans]
@@ -207,7 +207,7 @@ async def test_prometheus_sees_every_service_and_the_broker(stack: Stack) -> Non
             (*PROCESSES, "rabbitmq"), "1"
         )
 
-    await eventually(all_up, within=90)
+    await eventually(all_up)
 
 
 @pytest.mark.parametrize("service", ["orchestrator", "publisher", "social", "monitor"])
@@ -224,7 +224,7 @@ async def test_alertmanager_is_told_of_what_fires(stack: Stack) -> None:
             answer = await client.get("/api/v1/alertmanagers")
         return len(answer.json()["data"]["activeAlertmanagers"]) == 1
 
-    await eventually(known, within=90)
+    await eventually(known)
     async with httpx.AsyncClient(base_url=stack.url("alertmanager"), timeout=60, trust_env=False) as client:
         status = (await client.get("/api/v2/status")).json()
     assert "name: people" in status["config"]["original"]
@@ -378,7 +378,7 @@ async def test_killing_any_container_loses_nothing_and_doubles_nothing(stack: St
         user = ("--user", SERVERS[name]) if name in SERVERS else ()
         (container,) = stack.containers(name)
         stack.docker("exec", *user, container, "sh", "-c", "kill -9 -1", check=False)
-        await eventually(lambda container=container: stack.inspect(container)["RestartCount"] > 0, within=60)
+        await eventually(lambda container=container: stack.inspect(container)["RestartCount"] > 0)
         cycles[name] = submitted["cycle_id"]
     for name in cycles:
         await healthy(stack, name)

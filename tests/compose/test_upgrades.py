@@ -79,7 +79,7 @@ async def completed(stack: ContainerStack, cycle_id: str) -> None:
             cycle = (await api.get(f"/v1/cycles/{cycle_id}")).raise_for_status().json()
         return bool(cycle["completed"] == len(KEYWORDS))
 
-    await eventually(done, within=120)
+    await eventually(done)
 
 
 def running(stack: ContainerStack) -> set[str]:
@@ -139,7 +139,7 @@ async def test_the_proxy_comes_and_goes_with_its_profile_and_says_for_whom_it_as
             assert answer.status_code in {401, 429}
             return answer.status_code == 429
 
-        await eventually(refused, within=60)
+        await eventually(refused)
     async with httpx.AsyncClient(base_url=stack.url("orchestrator"), timeout=60, trust_env=False) as local:
         answer = await local.get("/v1/brands", headers={"X-Service-Key": "a-wrong-key-of-somebody-else"})
     assert answer.status_code == 401

@@ -166,7 +166,7 @@ async def test_a_restored_backup_has_lost_nothing_and_doubles_nothing(machine: M
     async with ServiceStack.running(machine) as stack:
         # Who gets no answer asks again, through the backup and the restore.
         async with stack.load(10):
-            await eventually(lambda: posted(stack, 5), within=60)
+            await eventually(lambda: posted(stack, 5))
             # What is meant for a service that is down must be among what is kept.
             await asyncio.to_thread(services.stop, [stack.children["social"]])
             await eventually(lambda: messages_in_queues(machine))

@@ -173,7 +173,7 @@ async def followed(world: World, brand: str, until: Callable[[dict[str, Any]], b
             (keyword,) = cycle["keywords"]
             return keyword if until(keyword) else None
 
-        keyword: dict[str, Any] = await eventually(so_far, within=120)
+        keyword: dict[str, Any] = await eventually(so_far)
         return keyword
 
 

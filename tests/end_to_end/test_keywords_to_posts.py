@@ -80,7 +80,7 @@ async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_doc
             cycle = (await api.get(f"/v1/cycles/{submitted['cycle_id']}")).json()
             return cycle if cycle["percent"] == 100 else None
 
-        cycle = await eventually(ended, within=90)
+        cycle = await eventually(ended)
         await eventually(lambda: Counter(message["type"] for message in seen)["cycle.completed"] == 1)
 
     assert (cycle["completed"], cycle["failed"], cycle["total"]) == (3, 0, 3)
@@ -116,7 +116,7 @@ async def assert_what_was_said_already_ends_with_its_article_and_others_are_link
             cycle = (await api.get(f"{orchestrator}/v1/cycles/{answer.json()['cycle_id']}")).json()
             return cycle if cycle["percent"] == 100 else None
 
-        cycle = await eventually(ended, within=60)
+        cycle = await eventually(ended)
         same, published = cycle["keywords"]
         assert (cycle["completed"], cycle["failed"], cycle["needs_review"]) == (2, 0, 0)
         assert (same["state"], same["has_standing_article"], same["posts"]) == ("completed", True, [])
@@ -165,7 +165,7 @@ async def assert_an_off_topic_keyword_is_refused_with_its_reason(stack: services
             cycle = (await api.get(f"/v1/cycles/{answer.json()['cycle_id']}")).json()
             return cycle if cycle["percent"] == 100 else None
 
-        cycle = await eventually(ended, within=60)
+        cycle = await eventually(ended)
     (keyword,) = cycle["keywords"]
     assert keyword["state"] == "refused"
     assert "source" in keyword["reason"]

@@ -154,7 +154,7 @@ async def test_what_failures_tell_is_told_without_secrets(
             async def letters() -> list[dict[str, Any]]:
                 return (await client.get("/v1/dead-letters")).json()["items"]
 
-            await eventually(lambda: _two(letters), within=60)
+            await eventually(lambda: _two(letters))
             shown = [(await client.get(f"/v1/dead-letters/{each['id']}")).json() for each in await letters()]
             command = [sys.executable, "-m", "brandctl", "dead-letters", "show", shown[0]["id"]]
             asked = os.environ | {"MONITOR_URL": place.monitor_url, "SERVICE_KEY": OPERATORS}

@@ -227,7 +227,7 @@ async def assert_many_keywords_are_traces_of_their_own(stack: Stack, receiver: S
             progress: dict[str, Any] = (await api.get(cycle)).json()
             return progress if progress["pending"] + progress["processing"] == 0 else None
 
-        progress = await eventually(done, within=120)
+        progress = await eventually(done)
 
     def mine() -> list[ReceivedSpan]:
         return [
@@ -276,9 +276,9 @@ async def one_keyword_with_a_retry_and_a_replay(stack: Stack) -> dict[str, Any]:
             ).json()
             return bool(cycle["completed"] == 1)
 
-        dead_letter = await eventually(dead, within=60)
+        dead_letter = await eventually(dead)
         assert (await api.post(f"{letters}/{dead_letter}/replay")).status_code == 202
-        await eventually(completed, within=60)
+        await eventually(completed)
         await eventually(resolved)
         return submitted
 

@@ -130,7 +130,7 @@ async def test_each_post_goes_out_once_and_no_credential_is_written_down(
             found.pop("feed", None)
             return found if found.keys() == at.others.keys() else None
 
-        found = await eventually(settled, within=90)
+        found = await eventually(settled)
         cycle = (await api.get(f"/v1/cycles/{accepted.json()['cycle_id']}")).json()
         receipts = (await social.get("/v1/receipts")).text
 

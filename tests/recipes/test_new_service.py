@@ -42,7 +42,7 @@ async def test_a_note_is_forgotten(
             async with service.database.connection() as connection:
                 return not await connection.fetchval("select count(*) from notes")
 
-        assert await eventually(forgotten, within=60)
+        assert await eventually(forgotten)
 """
 MESSAGE: Final = (
     (

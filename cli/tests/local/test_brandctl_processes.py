@@ -148,6 +148,20 @@ except ports.NoFreePortError:
     assert asked.stdout == "none is left\n"
 
 
+@pytest.mark.parametrize("way", ["kept", "wanted"])
+def test_a_port_of_an_earlier_run_is_given_to_nobody_before_anybody_listens_on_it(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    asked = [sys.executable, "-c", "from brandctl.local import ports; print(ports.free_port())"]
+    port = int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout)
+    monkeypatch.setattr(ports, "_RANGE", range(port, port + 1))
+    if way == "wanted":
+        monkeypatch.setenv("A_PORT", str(port))
+    assert services.choose_port("A_PORT", kept=port if way == "kept" else None) == port
+    with pytest.raises(ports.NoFreePortError):
+        ports.free_port()
+
+
 def test_a_configured_port_that_is_taken_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.create_server((ports.LOOPBACK, 0)) as taken:
         monkeypatch.setenv("SOCIAL_PORT", str(taken.getsockname()[1]))

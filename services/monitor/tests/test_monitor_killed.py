@@ -162,7 +162,7 @@ async def test_many_that_are_sent_again_by_a_process_that_is_killed_are_handled_
         async def recorded() -> bool:
             return await _count(api, state="open") == LETTERS
 
-        await eventually(recorded, within=60)
+        await eventually(recorded)
 
     asked = {"queue": "publisher-commands", "limit": 500}
     async with doomed_monitor(url, broker_urls["monitor"], free_port(), tmp_path / "monitor.log", where) as (
@@ -188,5 +188,5 @@ async def test_many_that_are_sent_again_by_a_process_that_is_killed_are_handled_
         async def settled() -> bool:
             return await _count(api, state="resolved") == LETTERS
 
-        await eventually(settled, within=60)
+        await eventually(settled)
         assert sorted(handled, key=str) == sorted(dead, key=str)

@@ -105,7 +105,7 @@ class Place:
                 )
             return not waiting and not under_way
 
-        await eventually(are_read, within=60)
+        await eventually(are_read)
 
     async def found(self, brand: str) -> set[str | None]:
         findings = await self.corpus.search("cold brew coffee", brand=brand)

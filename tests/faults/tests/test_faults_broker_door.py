@@ -85,7 +85,7 @@ async def test_the_monitor_has_one_row_for_each_of_them_that_died(
         async def all_there() -> bool:
             return (await effects()).total() + (await recorded()).total() >= expected
 
-        await eventually(all_there, within=60)
+        await eventually(all_there)
         done, died = await effects(), await recorded()
     for message in messages:
         if message.expected is ExpectedEnd.DEATH:

@@ -35,17 +35,20 @@ def free_port() -> int:
     """Returns a port without a listener that this function has not returned before, in this or another process."""
     for _ in range(200):
         port = secrets.choice(_RANGE)
-        if _claim(port):
+        if claim(port):
             if is_free(port):
                 return port
             _CLAIMS.pop().close()
     raise NoFreePortError(f"no free port found between {_RANGE.start} and {_RANGE.stop - 1}")
 
 
-def _claim(port: int) -> bool:
-    """Binds a name that only one process of the machine can have; it ends with the process.
+def claim(port: int) -> bool:
+    """Keeps `free_port` from returning the port, in this or another process, until its server listens.
 
-    A chosen port looks free to other processes until its server listens.
+    It binds a name that only one process of the machine can have, and that ends with the process: a chosen port looks
+    free to the others for as long as nobody listens.
+
+    Returns: whether no other process had claimed it.
     """
     name = socket.socket(socket.AF_UNIX)
     try:

@@ -55,6 +55,8 @@ def choose_port(variable: str, kept: int | None = None) -> int:
             raise PortTakenError(
                 f"another program uses port {kept}, which this run has kept: end it, or choose another port with {variable}"
             )
+        # Its server listens only when databases are recovered and migrated. Another run could choose it meanwhile.
+        ports.claim(kept)
         return kept
     if not wanted:
         return ports.free_port()
@@ -62,6 +64,7 @@ def choose_port(variable: str, kept: int | None = None) -> int:
         raise PortTakenError(f"{variable}={wanted} is no port: give a number from 1 to 65535")
     if not ports.is_free(int(wanted)):
         raise PortTakenError(f"{variable}={wanted}: the port is in use; choose another, or unset {variable}")
+    ports.claim(int(wanted))
     return int(wanted)
 
 

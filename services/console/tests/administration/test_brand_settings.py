@@ -182,7 +182,7 @@ async def test_an_erasure_takes_the_name_and_the_password_and_removes_the_notes(
         # The others are away.
         return shown if shown.count("Not yet") == len(views.SERVICES) - 2 else None
 
-    shown = await eventually(monitor_confirmed, within=60)
+    shown = await eventually(monitor_confirmed)
     assert "Being erased" in shown
     assert "brands: 1" in shown
 

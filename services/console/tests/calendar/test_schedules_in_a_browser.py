@@ -63,9 +63,11 @@ async def test_a_schedule_from_its_making_to_its_end(planned: Any, person: httpx
         firings = await planned.orchestrator.list_schedule_firings("acme", "news")
         return [each["keywords"] for each in firings["items"]] == [1]
 
+    # In the brand's quiet hours nothing is handed in, and those would depend on when this test runs.
+    await planned.orchestrator.set_brand("acme", name="Acme", quiet_hours=None)
     run = [await person.post(f"{page}/run", data={"once": "r1"}) for _ in range(2)]
     assert {each.headers["location"] for each in run} == {f"{page}?done=run"}
-    await eventually(ran, within=60)
+    await eventually(ran)
     shown = (await person.get(page)).text
     assert "1 at a time; 1 of 2 keywords are handed in." in shown
     assert "One keyword was handed in." in shown
@@ -118,7 +120,7 @@ async def test_schedules_in_a_browser(console: Any, planned: Any, signed_in: Pag
         found = await planned.orchestrator.list_schedules("acme")
         return "weekly-audit" in {each["name"] for each in found["items"]}
 
-    await eventually(has_audit, within=60)
+    await eventually(has_audit)
     await page.goto(url + SCHEDULES)
     await page.get_by_text("Make a schedule").click()
     await page.fill("[name=name]", "chapters")

@@ -65,7 +65,7 @@ async def next_message(
     async def got() -> Any:
         return await waiting.get(fail=False, no_ack=False)
 
-    message: aio_pika.abc.AbstractIncomingMessage = await eventually(got, within=60)
+    message: aio_pika.abc.AbstractIncomingMessage = await eventually(got)
     return message
 
 
@@ -98,7 +98,7 @@ async def test_a_message_that_died_is_replayed_by_a_press_and_once(
         [item] = (await console.orchestrator.search_for_keywords(brand="acme"))["items"]
         return bool(item["state"] == "failed" and item["reason"].startswith("dead letter on "))
 
-    await eventually(failed, within=120)
+    await eventually(failed)
     async with audited(console, person, "dead_letter") as press:
         for _ in range(2):
             done = await press()

@@ -31,7 +31,7 @@ async def put_findings(database_url: str, console: Any) -> None:
         cycles = (await console.orchestrator.list_cycles(brand="acme"))["items"]
         return all(each["state"] == "failed" for each in cycles)
 
-    await eventually(ended, within=120)
+    await eventually(ended)
     connections = Connections(database_url, name="test", size=2)
     await connections.open()
     try:

@@ -42,7 +42,7 @@ async def all_are_read(research: AsyncResearch) -> dict[str, Any]:
         found = (await research.list_documents("acme"))["items"]
         return None if any(each["state"] == "waiting" for each in found) else found
 
-    items: list[Any] = await eventually(read, within=60)
+    items: list[Any] = await eventually(read)
     return {each["name"]: each for each in items}
 
 

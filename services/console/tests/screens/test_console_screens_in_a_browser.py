@@ -29,7 +29,7 @@ async def keywords_end(console: Any, brand: str, count: int) -> list[Any]:
         states = {each["state"] for each in found}
         return found if len(found) == count and states <= {"completed", "refused"} else None
 
-    items: list[Any] = await eventually(ended, within=120)
+    items: list[Any] = await eventually(ended)
     return items
 
 

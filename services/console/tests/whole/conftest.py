@@ -261,7 +261,7 @@ async def hostile_brand(
         async def written() -> list[Any]:
             return (await social.list_brand_posts(BRAND, state="waiting"))["items"]
 
-        posts = await eventually(written, within=60)
+        posts = await eventually(written)
         await social.edit_post(posts[0]["post_id"], version=posts[0]["version"], text=words["post"])
         await social.set_account_slots(
             BRAND,

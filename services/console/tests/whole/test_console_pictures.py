@@ -128,7 +128,7 @@ async def harbor(console: Any, stack: services.ServiceAddresses) -> AsyncIterato
             found = (await social.list_brand_posts(BRAND, state="waiting"))["items"]
             return found if len(found) >= 4 else None
 
-        posts = await eventually(written, within=120)
+        posts = await eventually(written)
         tomorrow = datetime.now(UTC) + timedelta(days=1)
         hook = next(each for each in posts if each["channel"] == "webhook")
         await social.approve_post(

@@ -63,6 +63,6 @@ async def test_too_full_an_outbox_slows_consumption_until_it_has_drained(world) 
         await eventually(lambda: world.database.fetchval("select bool_and(publish_attempts > 1) from outbox"))
         assert await world.effects() == []
         await topology.declare(world.rabbitmq_url, CATALOGUE)
-        await eventually(world.effects, within=60)
+        await eventually(world.effects)
         await eventually(lambda: world.is_ready(service))
     assert await world.broker.depth("social-commands") == 10

@@ -64,7 +64,7 @@ async def many_sweepers(world: FaultHarness) -> None:
     await world.submit({"fail:1": world.count(300, fast=40), "fail:2": world.count(50, fast=5), "ok": 50})
     claimed = "select count(distinct worker) from outbox_changes where kind = 'claim' and exchange = $1"
     total = world.count(400, fast=95)
-    await eventually(lambda: world.effects_at_least(total), within=60)
+    await eventually(lambda: world.effects_at_least(total))
     world.history.fault("sweepers at once", await world.database.fetchval(claimed, RETURNS))
     claims = "select count(*) from outbox_changes where kind = 'claim' and exchange = $1"
     due = "select count(*) from outbox_changes where kind = 'insert' and exchange = $1"

@@ -86,7 +86,7 @@ async def consumer_dies_over(world: FaultHarness, behaviour: str) -> None:
     neighbours = world.count(199, fast=30)
     await world.submit({"ok": neighbours, behaviour: 1})
     async with world.kept_alive(restarts=5, batch_size=250, prefetch=250) as died:
-        await eventually(lambda: _dead_or_hopeless(world, died), within=90)
+        await eventually(lambda: _dead_or_hopeless(world, died))
     world.demand(f"it dies twice among {neighbours} and three times alone", lambda _: len(died) == 5)
 
 

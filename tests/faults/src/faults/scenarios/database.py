@@ -94,7 +94,7 @@ async def commit_reply_lost(world: FaultHarness) -> None:
     times = world.count(4, fast=2)
     strike = proxy.strike(COMMITTED, towards=Direction.CLIENT, action="reset", times=times)
     await world.submit(world.count(500, fast=60))
-    await eventually(lambda: strike.hits == times, within=60)
+    await eventually(lambda: strike.hits == times)
     await world.heal()
     known_when_it_comes_again(world)
 

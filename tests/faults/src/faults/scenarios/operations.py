@@ -129,7 +129,7 @@ async def dead_of_impatience(world: FaultHarness, api: httpx.AsyncClient, count:
         found = await letters(api, "open")
         return found if len(found) == count else None
 
-    dead: list[dict[str, Any]] = await eventually(all_recorded, within=60)
+    dead: list[dict[str, Any]] = await eventually(all_recorded)
     await hasty.terminate()
     # Only the service whose queue it is can say that a replay was handled.
     await world.worker("research", handler="single", concurrency=20)
@@ -145,7 +145,7 @@ async def judged(
     async def at_rest() -> bool:
         return not await letters(api, "replaying") and not await letters(api, "open")
 
-    await eventually(at_rest, within=60)
+    await eventually(at_rest)
     seconds = time.monotonic() - started
     rows = await world.database.fetch("select correlation_id, count(*) as times from effects group by 1")
     effects = Counter({row["correlation_id"]: row["times"] for row in rows})

@@ -175,7 +175,7 @@ async def insist(
         await asyncio.sleep(0.1)
         return False
 
-    await eventually(done, within=120)
+    await eventually(done)
 
 
 class FakePeers:

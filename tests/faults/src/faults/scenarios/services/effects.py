@@ -227,7 +227,7 @@ async def worker_paused(outside: EffectServices, there: BrandServers, posts: Seq
         await outside.ended([post for post in posts if post not in stood])
     else:
         under_way = [post for post in posts if post.post_id in fences and post.struck]
-        await eventually(lambda: outside.all_begun_again(under_way, there.brand, fences), within=120)
+        await eventually(lambda: outside.all_begun_again(under_way, there.brand, fences))
         await asyncio.sleep(outside.world.rng.random())
     outside.free(posts)
     paused.resume()

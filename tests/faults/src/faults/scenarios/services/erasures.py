@@ -126,7 +126,7 @@ async def _receipts(stack: ServiceStack, brand: str) -> list[str]:
         return bool(told["state"] == "erased")
 
     with suppress(AssertionError):
-        await eventually(all_of_them, within=90)
+        await eventually(all_of_them)
     return answered
 
 
@@ -140,7 +140,7 @@ async def _named(stack: ServiceStack, brands: Collection[str]) -> list[tuple[str
         return not list(judge({}, found))
 
     with suppress(AssertionError):
-        await eventually(nowhere_else, within=90)
+        await eventually(nowhere_else)
     return found
 
 

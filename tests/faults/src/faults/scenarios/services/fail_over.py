@@ -125,7 +125,7 @@ async def posts(stack: ServiceStack, count: int) -> None:
     async def enough() -> bool:
         return await stack.posted() >= count
 
-    await eventually(enough, within=60)
+    await eventually(enough)
 
 
 async def _outcome(world: FaultHarness, stack: ServiceStack) -> ScenarioOutcome:

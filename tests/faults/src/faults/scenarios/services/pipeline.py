@@ -93,7 +93,7 @@ async def at_work(stack: ServiceStack, posts: int) -> None:
     async def enough() -> bool:
         return await stack.posted() >= posts
 
-    await eventually(enough, within=60)
+    await eventually(enough)
 
 
 @scenario(
@@ -182,7 +182,7 @@ async def kill_a_reader(stack: ServiceStack) -> None:
         tasks = Path(f"/proc/{research}/task").iterdir()
         return [int(each) for task in tasks for each in (task / "children").read_text().split()]
 
-    await eventually(readers, within=60)
+    await eventually(readers)
     os.kill(readers()[0], signal.SIGKILL)
     stack.world.history.fault("reader killed")
 
@@ -197,7 +197,7 @@ async def being_read(stack: ServiceStack, name: str) -> None:
         )
 
     try:
-        await eventually(begun, within=90)
+        await eventually(begun)
     finally:
         await connection.close()
 

@@ -147,12 +147,12 @@ class _SocialReplicas:
         places = sorted(self._world.rng.sample(range(1, whole - 2), _KILLS))
         beginning = asyncio.create_task(begin())
         for turn, place in enumerate(places):
-            await eventually(lambda place=place: _reached(count, place), within=120)  # type: ignore[misc]
+            await eventually(lambda place=place: _reached(count, place))  # type: ignore[misc]
             number = turn % 2
             await self._replicas[number].kill()
             self._replicas[number] = await self._started(number)
         await beginning
-        await eventually(lambda: _reached(count, whole), within=120)
+        await eventually(lambda: _reached(count, whole))
 
     async def api(self, number: int, method: str, path: str, **body: Any) -> httpx.Response:
         address = f"http://127.0.0.1:{self._replicas[number].port}"
