@@ -662,3 +662,19 @@ def test_any_markup_gives_a_tree_that_json_holds(html: str) -> None:
     document = read(html)
     assert document.sections is not None
     assert decode_section(encode_section(document.sections)) == document.sections
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        '<span class="label">Heat of the kiln</span> <select><option>700</option></select><br>',
+        '<label for="hours">Hours of <b>firing</b></label><input id="hours" type="range"><br>',
+        "<b>Your notes</b>\n<textarea></textarea><br>",
+    ],
+)
+def test_the_label_of_a_field_is_no_text(field: str) -> None:
+    assert tree(f"<p>{HEAT}</p><div>{field * 3}</div><p>{COOL}</p>").blocks == (p(HEAT), p(COOL))
+
+
+def test_text_before_a_box_to_tick_stays() -> None:
+    assert tree(f'<div><span>{HEAT}</span><input type="checkbox"></div>').blocks == (p(HEAT),)

@@ -26,6 +26,9 @@ _DROPPED: Final = frozenset(
     "script style noscript template nav footer aside form button select option textarea input iframe object embed"  # noqa: SIM905
     " audio video head link meta map dialog datalist progress".split()
 )
+_FIELDS: Final = frozenset({"select", "textarea", "input"})
+_NO_LABEL: Final = frozenset({"checkbox", "radio", "hidden"})
+"""Types of fields that text may stand around: tasks, tabs and parts that unfold."""
 _FRAME: Final = frozenset({"html", "body", "main", "article"})
 _LISTS: Final = frozenset({"ul", "ol", "dl", "menu", "dir"})
 _BOXES: Final = frozenset({"div", "section", "header", "td", "p", "center", "span"})
@@ -120,6 +123,8 @@ def parts_of(root: etree._Element) -> PageParts:
             parts.unseen.add(element)
         elif element.tag in _DROPPED and not _is_note(element) and not is_formula_script(element):
             parts.unseen.add(element)
+            if (label := _label_of(element)) is not None:
+                parts.unseen.update(label.iter(etree.Element))
         elif element not in titled and _is_link_list(element, sizes, whole):
             parts.link_lists[element] = sizes.all[element]
     return parts
@@ -142,6 +147,14 @@ def _classify(
     if _is_navigation(element, names) and parts.sizes.all[element] * 2 < whole:
         return []
     return None
+
+
+def _label_of(field: etree._Element) -> etree._Element | None:
+    """Return the element right in front of a field that names it."""
+    before = field.getprevious()
+    is_named = field.tag in _FIELDS and (field.get("type") or "").lower() not in _NO_LABEL
+    is_label = is_named and before is not None and before.tag in {"span", "label", "b", "strong"}
+    return before if is_label and before is not None and not (before.tail or "").strip() else None
 
 
 def is_fragment(element: etree._Element) -> bool:
