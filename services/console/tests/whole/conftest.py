@@ -1,14 +1,17 @@
 """Everything that screens can show, from a real installation in which every word comes from an attacker."""
 
 import asyncio
+import json
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
-from uuid import UUID
+from uuid import UUID, uuid4
 
+import asyncpg
 import httpx
 import pytest
 from cryptography.fernet import Fernet
@@ -39,6 +42,7 @@ KEY: Final = "test-service-key-0123456789"
 PASSWORD: Final = "correct horse battery staple"
 ASKED: Final = (*services.NAMES, "gateway")
 BRAND: Final = "acme"
+ACCOUNT: Final = "mastodon-eu"
 TEMPLATE: Final = "x{{7*7}}x"
 """Shown as it is; `x49x` where it was computed."""
 
@@ -46,6 +50,10 @@ TEMPLATE: Final = "x{{7*7}}x"
 def hostile(what: str) -> str:
     """A name that would run if it were not escaped, and turns what stands behind it around; it fits where 60 characters do."""
     return f'{what} "><img src=x onerror=__hit=1>{TEMPLATE}\u202e'
+
+
+PROVIDER: Final = hostile("I").rstrip("\u202e")
+"""What signs people in; its name has at most 40 characters."""
 
 
 def hostile_text(what: str) -> str:
@@ -115,7 +123,8 @@ async def stack(
 
 @pytest.fixture
 def service_urls(stack: services.ServiceAddresses) -> dict[str, str]:
-    return {f"{name}_url": stack.url(name) for name in ASKED} | {"installation_name": hostile("Ours")}
+    of_services = {f"{name}_url": stack.url(name) for name in ASKED}
+    return of_services | {"installation_name": hostile("Ours"), "oidc_name": PROVIDER}
 
 
 def _article(long: int) -> Article:
@@ -197,6 +206,87 @@ async def _insert_drafts(database_url: str) -> list[str]:
     return list(map(str, made))
 
 
+async def _fill_queue(social: AsyncSocial, database_url: str, article: str, title: str) -> None:
+    """An account with slots, of which two posts have one, and of a third post nobody knows whether it went out."""
+    await social.set_account_slots(
+        BRAND,
+        ACCOUNT,
+        time_zone="Europe/Berlin",
+        slots=[{"days": ["mon", "wed"], "times": ["09:00", "17:30"]}],
+        spacing_minutes=30,
+        quiet_hours={"begin": "22:00", "end": "07:00"},
+    )
+    material = {
+        "title": title,
+        "keyword": "coffee",
+        "description": "",
+        "points": [],
+        "tags": [],
+        "link": "https://acme.example/tea",
+        "pictures": [],
+        "language": None,
+    }
+    soon = datetime.now(UTC) + timedelta(days=2)
+    states = (("planned", soon), ("planned", soon + timedelta(hours=3)), ("in_doubt", None))
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.executemany(
+            """
+            insert into channel_posts
+                (post_id, brand_slug, content_id, asked_as, entry, material, channel, account, text, state, due_at, occurrence)
+            values ($1, $2, $3, $4, $4, $5, 'mastodon', $4, $6, $7, $8, $9)
+            """,
+            [
+                (new_event_id(), BRAND, UUID(article), ACCOUNT, json.dumps(material), title, state, at, n)
+                for n, (state, at) in enumerate(states, 1)
+            ],
+        )
+    finally:
+        await connection.close()
+
+
+async def _begin_newsletter(
+    gateway: AsyncGateway, publisher: AsyncPublisher, database_url: str, *addresses: str
+) -> None:
+    """The first address is confirmed; each published page was a letter, which may have reached nobody."""
+    await gateway.connect_account(
+        "post",
+        kind="smtp",
+        brands=[BRAND],
+        settings={
+            "host": "mail.acme.example",
+            "port": 25,
+            "security": "plain",
+            "sender": "Acme <news@acme.example>",
+        },
+        credentials={},
+    )
+    await publisher.enable_newsletter(BRAND, account="post")
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.executemany(
+            "insert into newsletter_subscribers (brand_slug, address_digest, address, state) values ($1, $2, $3, $4)",
+            [
+                (BRAND, bytes([n]), address, "pending" if n else "confirmed")
+                for n, address in enumerate(addresses)
+            ],
+        )
+        await connection.execute(
+            "insert into newsletter_letters (content_id, brand_slug, addressed_at)"
+            " select content_id, brand_slug, clock_timestamp() from pages where brand_slug = $1",
+            BRAND,
+        )
+        await connection.execute(
+            """
+            insert into newsletter_deliveries (letter_id, subscriber_id, brand_slug, kind, state)
+            select content_id, id, l.brand_slug, 'letter', 'in_doubt'
+            from newsletter_letters as l join newsletter_subscribers as s using (brand_slug)
+            """
+        )
+    finally:
+        await connection.close()
+
+
 async def _ended(orchestrator: AsyncOrchestrator, count: int) -> None:
     async def ended() -> bool:
         found = (await orchestrator.search_for_keywords(brand=BRAND))["items"]
@@ -220,6 +310,10 @@ async def hostile_brand(
         "post": hostile_text("A post").replace("\u202e", ""),
         "title": hostile_text("A title of a model"),
         "source": hostile_text("A source"),
+        "queued post": hostile("Queued"),
+        "saved view": hostile("View"),
+        "calendar address": PROVIDER,
+        "subscriber": f"{hostile('reader')}@acme.example",
     }
     async with AsyncExitStack() as open_until_the_end:
         enter = open_until_the_end.enter_async_context
@@ -300,6 +394,11 @@ async def hostile_brand(
             tags=[hostile("tag")],
         )
 
+        await _begin_newsletter(
+            gateway, publisher, database_urls["publisher"], words["subscriber"], "new@acme.example"
+        )
+        await _fill_queue(social, database_urls["social"], posts[0]["content_id"], words["queued post"])
+
         owner = await enter(_browser(console.url))
         await _sign_in(console, owner, "Owner", words["person"])
         await _sign_in(console, await enter(_browser(console.url)), "Second", words["other person"], "editor")
@@ -307,11 +406,12 @@ async def hostile_brand(
             f"/b/{BRAND}/drafts/{drafts[0]}/notes", data={"words": words["note"], "once": "a-note"}
         )
         assert noted.status_code == 303, noted.text
+        told = await _press_buttons(owner, words)
         post = f"/b/{BRAND}/posts/{posts[0]['post_id']}"
         moved = f"/b/{BRAND}/calendar/posts/{posts[0]['post_id']}/move"
         logged_in = f"/b/{BRAND}/accounts/login/x/complete"
         sentences = (f"/b/{BRAND}/drafts/{each}?sentence=2" for each in drafts)
-        yield HostileBrand(owner, console, words, (post, moved, logged_in, *sentences))
+        yield HostileBrand(owner, console, words, (told, post, moved, logged_in, *sentences))
 
 
 def _browser(url: str) -> httpx.AsyncClient:
@@ -322,3 +422,20 @@ async def _sign_in(console: Any, person: httpx.AsyncClient, key: str, name: str,
     link = await console.invite(key, role)
     answer = await person.post(link, data={"name": name, "password": PASSWORD})
     assert answer.status_code == 303, answer.text
+
+
+async def _press(person: httpx.AsyncClient, path: str, status: int = 303, **form: str) -> str:
+    """The address to which a button leads."""
+    answer = await person.post(path, data={"once": str(uuid4()), **form})
+    assert answer.status_code == status, answer.text
+    return answer.headers.get("location", "")
+
+
+async def _press_buttons(owner: httpx.AsyncClient, words: Mapping[str, str]) -> str:
+    """Keeps filters and makes an address; returns the address of a page that tells what was not done, and to what."""
+    for screen in ("posts", "keywords", "drafts"):
+        await _press(
+            owner, f"/b/{BRAND}/views", screen=screen, name=words["saved view"], query="?state=in_doubt"
+        )
+    await _press(owner, f"/b/{BRAND}/calendar/links", 200, name=words["calendar address"])
+    return await _press(owner, f"/b/{BRAND}/posts/many", do="retry", which="all", state="in_doubt")

@@ -7,7 +7,7 @@ import asyncio
 import gzip
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -67,6 +67,7 @@ _LOOK: Final = """() => {
     };
 }"""
 
+_OPEN: Final = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
 _CLOSE_MENU: Final = """(closed) => {
     for (const each of document.querySelectorAll('.switcher')) each.open = !closed;
 }"""
@@ -74,6 +75,19 @@ _CLOSE_MENU: Final = """(closed) => {
 
 def name_of(scheme: str, width: int) -> str:
     return f"{scheme}, {width} px"
+
+
+@dataclass(frozen=True)
+class Press:
+    """A form whose answer is a page that no address leads to."""
+
+    address: str
+    form: str
+    fields: Mapping[str, str] = field(default_factory=dict)
+    """By selector."""
+    checked: Sequence[str] = ()
+    button: str = "button"
+    status: int = 200
 
 
 @dataclass
@@ -89,6 +103,8 @@ class WatchedPage:
     """The text of each page."""
     at: str = ""
     look: str = ""
+    is_refused: bool = False
+    """Whether an error is what the page should answer."""
 
     def __post_init__(self) -> None:
         self.page.on("dialog", self._dialog)
@@ -106,7 +122,7 @@ class WatchedPage:
 
     def _said(self, text: str) -> None:
         # The status of a page that shows an error is an error to the browser, too.
-        if not (self.at in (*BROKEN, NO_LINK) and "status of 4" in text):
+        if not (self.is_refused and "status of 4" in text):
             self.note(f"console: {text}")
 
     def _asked(self, request: Request) -> None:
@@ -120,12 +136,36 @@ class WatchedPage:
             self.note(f"{response.status} of {response.url}")
 
     async def visit(self, address: str, status: int = 200) -> None:
-        self.at = address
+        self._expect(address, status)
         await self._turn(*LOOKS[0])
-        answer = await self.page.goto(self.url + address)
+        self._check(await self.page.goto(self.url + address), status)
+        await self._look_at_all()
+
+    async def press(self, wanted: "Press") -> None:
+        """Sends a form, and looks at the answer."""
+        self._expect(f"{wanted.address}, {wanted.form}", wanted.status)
+        await self._turn(*LOOKS[0])
+        await self.page.goto(self.url + wanted.address)
+        await self.page.evaluate(_OPEN)
+        form = self.page.locator(wanted.form).first
+        for selector, value in wanted.fields.items():
+            await form.locator(selector).first.fill(value)
+        for selector in wanted.checked:
+            await form.locator(selector).first.check()
+        async with self.page.expect_navigation() as answer:
+            await form.locator(wanted.button).first.click()
+        self._check(await answer.value, wanted.status)
+        await self._look_at_all()
+
+    def _expect(self, at: str, status: int) -> None:
+        self.at, self.is_refused = at, status >= 400
+
+    def _check(self, answer: Response | None, status: int) -> None:
         assert answer is not None
         if answer.status != status:
             self.note(f"answers {answer.status}")
+
+    async def _look_at_all(self) -> None:
         if self.checks is not None:
             await self.checks.load(self.page)
         for each in LOOKS:
@@ -239,6 +279,16 @@ async def visitor(
     return Visitor([WatchedPage(await context.new_page(), url, checks) for _ in range(TABS)])
 
 
+def _presses(word: str) -> Iterable[Press]:
+    """What is shown once, and what a list or a form says after a refusal."""
+    yield Press("/b/acme/calendar", "form[action$='/calendar/links']", {"[name=name]": word})
+    yield Press("/people", "form[action$='/people/invite']", {"[name=name]": word})
+    yield Press("/keys", "form[action$='/keys']", {"[name=name]": "one-more"}, ["[name=scopes]"])
+    yield Press("/me", "form[action$='/me/recovery-codes']")
+    yield Press("/b/acme/calendar/slots/mastodon-eu", "form.form", {"[name=mon]": word}, status=422)
+    yield Press("/b/acme/posts", "[data-many]", button="[name=do]")
+
+
 def is_page(screens: Screens, address: str) -> bool:
     """Whether it is a whole page, rather than a frame, a fragment or a file."""
     text = screens.texts[address].text
@@ -258,7 +308,7 @@ async def test_no_screen_runs_what_others_wrote_or_is_too_wide_or_too_heavy(
     new_browser_context: Callable[..., Awaitable[Any]],
     request: pytest.FixtureRequest,
 ) -> None:
-    assert not screens.broken
+    assert not screens.broken, "\n".join(screens.broken)
     assert await weigh(screens) == []
     assert not screens.missing, (
         f"no page links to these; see the docstring of this file: {', '.join(screens.missing)}"
@@ -287,7 +337,12 @@ async def test_axe_finds_nothing_on_any_screen_and_the_tab_key_reaches_everythin
     link = (await hostile_brand.console.invite("Third", "viewer")).removeprefix(url)
     person = await visitor(url, hostile_brand.owner.cookies, new_browser_context, page_checks)
     stranger = await visitor(url, None, new_browser_context, page_checks)
-    await person.visit(address for address in screens.some(1) if is_page(screens, address))
+    for each in _presses(hostile_brand.words["keyword"]):
+        await person.tabs[0].press(each)
+    addresses = dict.fromkeys((*screens.some(1), *hostile_brand.addresses))
+    await person.visit(
+        address for address in addresses if address in screens.texts and is_page(screens, address)
+    )
     await person.visit(BROKEN, 404)
     await stranger.visit(("/sign-in", link))
     await stranger.visit((NO_LINK,), 404)
