@@ -133,10 +133,12 @@ async def _write(
 def told_by_description(article: Article) -> list[ShownPart]:
     """Returns what the pages have to have of a description. Of an entry, its name stands before its explanation."""
     text = article.meta_description
-    name, _, explanation = text.partition(": ")
     first = next(iter(shown_parts(article.body_markdown)), None)
-    names = {article.title, first.text} if first is not None and first.kind == "term" else {article.title}
-    if explanation and any(each.startswith(name) for each in names):
+    names = [article.title, first.text] if first is not None and first.kind == "term" else [article.title]
+    name, _, explanation = text.partition(": ")
+    if whole := next((each for each in names if text.startswith(f"{each}: ")), ""):
+        text = text.removeprefix(f"{whole}: ")
+    elif explanation and any(each.startswith(name) for each in names):
         text = explanation
     return [ShownPart("description", text.removesuffix("…").rstrip(" .,;:"), ())]
 

@@ -307,6 +307,59 @@ def test_a_subsection_that_needs_what_its_page_shows_is_shown_and_one_that_needs
     ]
 
 
+def test_the_description_of_a_command_stands_right_below_its_name() -> None:
+    told = "This command heats the second chamber of the kiln for a night, and cools it for a day before its door is opened."
+    synopsis = Listing(("kiln warm CHAMBER",))
+    for n, level in enumerate((2, 3)):
+        called = Section(
+            "kiln warm", level, "", (synopsis,), (Section("Description", level + 1, "", (P(told),)),)
+        )
+        children = (called, *KINDS) if n == 0 else (Section("Calls", 2, "", (P(GAS),), (called,)), *KINDS)
+        assert (
+            f"iln warm\n\n{told} [1]\n\n```\nkiln warm"
+            in digest(page(P(KILN), children=children)).body_markdown
+        )
+
+
+def test_a_heading_that_stands_twice_does_not_take_its_text_along() -> None:
+    ash = "Ash is swept out of the chamber before the next load of ware."
+    first, second = (
+        replace(each, children=(Section("Care", 3, "", (P(text),)),))
+        for each, text in zip(KINDS[:2], (LOADING, ash), strict=True)
+    )
+    article = digest(page(P(KILN), children=(first, second)))
+    assert headings(article) == ["Wood kilns", "Care", "Gas kilns"]
+    assert f"{ash} [1]" in article.body_markdown
+
+
+def test_a_subsection_keeps_its_beginning_where_those_below_it_are_shown() -> None:
+    told = P(
+        "In this scenario the crew of a kiln burns wood, and it works through two nights before it opens the door again."
+    )
+    fuel = Section("Fuel", 2, "", (told,), KINDS)
+    body = digest(page(P(KILN), children=(fuel,))).body_markdown
+    assert f"## Fuel\n\n{told.text} [1]\n\n### Wood kilns" in body
+
+
+def test_the_facts_on_a_setting_stand_behind_what_it_does() -> None:
+    told = "This parameter limits the heat of the kiln in degrees, as the cone of the ware demands."
+    facts = Table((("integer", "900"),), ("type", "default"))
+    body = digest(page(facts, P(told), P(GAS), title="kiln_limit"), keyword="kiln_limit").body_markdown
+    assert body.startswith(f"**kiln_limit** – {told} [1]\n\n| type | default |")  # noqa: RUF001 - a dash
+
+
+def test_what_a_heading_is_said_to_be_opens_behind_it() -> None:
+    told = "This is a limit on the heat of the chamber, in degrees. It holds for all loads of ware."
+    body = digest(page(P(told), P(GAS), title="Kiln limit"), keyword="kiln limit").body_markdown
+    assert body.startswith(f"**Kiln limit** – {told} [1]")  # noqa: RUF001 - a dash
+
+
+def test_a_sentence_that_has_its_title_for_its_subject_needs_it_no_second_time() -> None:
+    told = "The kiln limit triggers (at night) when the cone has melted in the chamber."
+    body = digest(page(P(told), P(GAS), title="Kiln limit"), keyword="kiln limit").body_markdown
+    assert body.startswith(told)
+
+
 def test_short_subsections_take_in_what_stands_below_them() -> None:
     parent = Section("Fuel", 2, "", (P("Kilns burn one of several fuels."),), children=KINDS)
     assert (
@@ -666,6 +719,12 @@ def test_what_only_explains_its_heading_opens_behind_it() -> None:
     article = digest(page(P("A guide to choosing a kiln."), P(KILN), P(GAS)))
     assert article.body_markdown.startswith("**Kiln** – A guide to choosing a kiln. [1]")  # noqa: RUF001
     assert article.meta_description.startswith(KILN)
+
+
+def test_a_description_may_speak_of_the_keyword_as_the_thing_that_readers_know() -> None:
+    told = "The night kiln is stoked by a crew of four, and it holds the ware of a whole village."
+    article = digest(page(P(told), P(GAS), title="The kiln"))
+    assert article.meta_description == told
 
 
 def test_a_line_under_the_title_is_no_description() -> None:

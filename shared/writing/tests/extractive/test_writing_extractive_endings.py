@@ -4,7 +4,7 @@ import pytest
 
 from documents.blocks import Block, ItemList, Listing, ListItem, Note, Paragraph
 from writing.extractive.endings import cut_units, ended, has_promise, without_promises
-from writing.extractive.references import is_dependent
+from writing.extractive.references import is_dependent, is_pointer, is_positional
 from writing.extractive.units import TOP_LEVEL, Part, Unit
 
 P = Paragraph
@@ -109,3 +109,39 @@ def test_what_is_announced_is_there() -> None:
 def test_a_heading_names_what_it_is() -> None:
     assert not is_dependent("When it is dark, open the door.", frozenset({"is", "it", "ready"}))
     assert is_dependent("When it is dark, open the door.", frozenset({"kiln"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It is possible to fire twice.", False),
+        ("It is usually best to fire at night.", False),
+        ("It was common for potters to fire at night.", False),
+        ("It is hot.", True),
+        ("It is a good kiln for pots.", True),
+        ("With a kiln of stone, this was no problem.", True),
+        ("With a kiln of stone, potters had no problem.", False),
+        ("This kind of firing takes a night.", False),
+        ("This firing takes a night.", True),
+    ],
+)
+def test_a_sentence_that_means_one_before_it_is_dependent(text: str, expected: bool) -> None:
+    assert is_dependent(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("With cone 6 and below, the glaze stays soft.", False),
+        ("Kilns of 900 or above need a chimney.", False),
+        ("The glazes are listed below.", True),
+        ("For this, use the tongs above.", True),
+    ],
+)
+def test_a_number_and_below_is_no_place(text: str, expected: bool) -> None:
+    assert is_positional(text, has_above=False, has_below=False) is expected
+
+
+def test_a_note_that_only_points_is_a_pointer() -> None:
+    assert is_pointer("Note: please see the manual for all glazes.")
+    assert not is_pointer("Note: glazes run.")

@@ -3,7 +3,15 @@
 import pytest
 
 from documents.words import stems_of
-from writing.extractive.openings import begins_with_pronoun, is_gloss, is_weak, needs_before, speaks_of
+from writing.extractive.openings import (
+    begins_with_pronoun,
+    is_gloss,
+    is_weak,
+    needs_before,
+    says_what_its_heading_is,
+    speaks_of,
+    speaks_of_its_heading,
+)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +32,8 @@ from writing.extractive.openings import begins_with_pronoun, is_gloss, is_weak, 
         "Assuming you have a chamber, close its door.",
         "The main differences are that gas is cheaper and that wood smells.",
         "The following table lists the makers of kilns.",
+        "The first, md5sums, lists the pots.",
+        "To make firing easier, they want to stack the pots.",
     ],
 )
 def test_needs_something_before_it(text: str) -> None:
@@ -59,6 +69,7 @@ def test_stands_first(text: str) -> None:
         ("Pottery with gas.", True),
         ("Starts a firing, which ends with the matching command.", True),
         ("Recreate the glaze of an old pot.", True),
+        ("Mend an old, local kiln.", True),
         ("An instance of the kiln that is used by the potters.", True),
         ("A kiln is a chamber.", False),
         ("Kilns are chambers.", False),
@@ -104,3 +115,31 @@ def test_speaks_of_the_keyword_in_its_first_words() -> None:
     wood = stems_of("wood kiln")
     assert speaks_of(wood, "The kiln that burns wood is fed by hand.")
     assert not speaks_of(wood, "Potters who have a hand free for it feed a kiln with wood.")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("This is a limit on the heat of the kiln.", True),
+        ("This is used to open the damper.", True),
+        ("This is an example of a firing.", False),
+        ("This is the main reason for cracks.", False),
+        ("This is what potters fear.", False),
+    ],
+)
+def test_says_what_the_heading_above_it_is(text: str, expected: bool) -> None:
+    assert says_what_its_heading_is(text) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("This command opens the damper.", True),
+        ("This kind of firing takes a night.", True),
+        ("This report lists all firings.", True),
+        ("This is a kiln.", False),
+        ("This potter fires with wood.", False),
+    ],
+)
+def test_means_the_heading_above_it(text: str, expected: bool) -> None:
+    assert speaks_of_its_heading(text, is_lifted=False) is expected

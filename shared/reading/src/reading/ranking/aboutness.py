@@ -46,7 +46,8 @@ _MIN_SCORE: Final = 0.45
 _SURELY_ABOUT: Final = 0.8
 _READ: Final = 30_000
 _FIRST: Final = 4
-_OPENING_WORDS: Final = 12
+_OPENING_WORDS: Final = 8
+_LEAD_WORDS: Final = 5
 _PARTS: Final = re.compile(r":\s|\s[–—-]{1,2}\s|[()\[\]]")  # noqa: RUF001 - dashes of titles
 _MEMBERS: Final = re.compile(r",? (?:and|or) |, ", re.IGNORECASE)
 """Between the members of a title that names several things: "Locks and theft"."""
@@ -427,4 +428,5 @@ def _paragraphs(section: Section) -> Iterator[Paragraph]:
 
 
 def _may_open(text: str) -> bool:
-    return len(text.split()) >= _OPENING_WORDS and _NO_OPENING.match(text) is None
+    least = _LEAD_WORDS if text.endswith(":") else _OPENING_WORDS
+    return len(text.split()) >= least and _NO_OPENING.match(text) is None

@@ -75,7 +75,12 @@ class BeginningFinder:
     def beginning(self, introduction: Sequence[Unit]) -> Sequence[Unit] | None:
         """Returns the introduction from its first paragraph, or from a later one that opens better; None if none opens."""
         is_own = self._begins(introduction)
-        if is_own and not self.opens(introduction[0]) and openings.tells_what_it_does(introduction[1].first):
+        if (
+            is_own
+            and len(introduction) > 1
+            and not self.opens(introduction[0])
+            and openings.tells_what_it_does(introduction[1].first)
+        ):
             # "This is an overloaded function.", and then what it does.
             return introduction[1:]
         if is_own and not self._is_weak(introduction[0]):
@@ -116,6 +121,8 @@ class BeginningFinder:
     def _begins(self, introduction: Sequence[Unit]) -> bool:
         """Whether the article may start with these units; a first short sentence may stand before the opening."""
         first = introduction[0].blocks if introduction else ()
+        if self._says_what_its_heading_is(introduction):
+            return True
         is_short = (
             len(first) == 1
             and isinstance(first[0], Paragraph)
@@ -127,6 +134,11 @@ class BeginningFinder:
             return bool(introduction) and self.opens(introduction[0])
         prose = (each for each in introduction[1:] if isinstance(each.blocks[0], Paragraph))
         return any(self.opens(each) for each in [*prose][:1])
+
+    def _says_what_its_heading_is(self, introduction: Sequence[Unit]) -> bool:
+        first = introduction[0] if introduction and self._about >= SURELY_ABOUT else None
+        is_told = first is not None and openings.says_what_its_heading_is(first.first)
+        return first is not None and is_told and not first.behind_drop and first.words >= MIN_LEAD_WORDS
 
     def opens(self, unit: Unit) -> bool:
         """Whether the article may start with this unit."""
@@ -186,6 +198,16 @@ def named_line(sections: Sequence[Section]) -> tuple[str, Unit] | None:
 
 def opening_first(units: Sequence[Unit]) -> list[Unit]:
     """Moves notes, a synopsis and its options in front of the introduction behind its first paragraph."""
+    if units and units[0].is_titled:
+        # The facts on a setting stand behind what it does.
+        titled, *others = units
+        facts = [at for at, each in enumerate(titled.blocks) if isinstance(each, Table)][:1]
+        told = tuple(each for at, each in enumerate(titled.blocks) if at not in facts)
+        return [
+            replace(titled, blocks=told, is_titled=False),
+            Unit(tuple(titled.blocks[at] for at in facts), is_bare=True),
+            *others,
+        ]
     ahead = 0
     while ahead < len(units) and isinstance(units[ahead].blocks[0], Note | Listing | Table):
         ahead += 1

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 from documents.blocks import Block, Paragraph
@@ -94,7 +95,9 @@ def description_of(
     """
     opening = [*_from_first_sentence(parts[0])] if is_explained else [*parts[0]]
     text = description(opening)
-    is_poor = not text or _is_poor(text) or (is_explained and _ASIDE.match(text) is not None)
+    is_poor = (
+        not text or _is_poor(text, frozenset(keyword)) or (is_explained and _ASIDE.match(text) is not None)
+    )
     if text.endswith(_ENDS) and not is_poor:
         return text
     others = (block for part in parts[1:] for block in [*part][:1])
@@ -166,10 +169,10 @@ def _sentences(blocks: Iterable[Block]) -> Iterator[str]:
                 yield text
 
 
-def _is_poor(text: str) -> bool:
+def _is_poor(text: str, known: AbstractSet[str] = frozenset()) -> bool:
     """Whether a description needs missing text, or breaks off before it says something."""
     first, *_ = split(text) or (text,)
-    if openings.is_weak(text) or openings.needs_before(first, frozenset()) or _OF_ITSELF.search(first):
+    if openings.is_weak(text) or openings.needs_before(first, known) or _OF_ITSELF.search(first):
         return True
     if text.endswith(_ENDS):
         return False

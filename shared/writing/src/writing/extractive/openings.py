@@ -28,6 +28,7 @@ _GOES_ON: Final = re.compile(
     r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
     r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|to|\w+ing)\b"
     r"|^(?:this|these) (?:\w+ ){1,2}(?:was|were)\b|^these (?:instructions|steps|notes)\b"
+    r"|^the (?:first|second|third|last|other|former|latter)(?: ones?)?, |^(?:to|for|in|with|by|on|at) [^,.;:]{1,80}, (?:they|he|she)\b"
     r"|^[^,.;:]{3,150} having been \w[^,.;:]{0,100},"
     r"|^the (?:first|second|third|next|last|final)(?: \([^()]{1,20}\))?(?: \w+)? (?:step|thing|task|part)s?\b(?! (?:of|to|in|for|towards?)\b)",
     re.IGNORECASE,
@@ -70,7 +71,12 @@ _WARNS: Final = re.compile(
     re.IGNORECASE,
 )
 _THIS_THING: Final = re.compile(
-    r"This (?:command|option|function|directive|statement|module|parameter|plugin|tool|program|utility|setting|method|task|type|class|property) "
+    r"This (?:command|option|function|directive|statement|module|parameter|plugin|tool|program|utility|setting|method|task|type|class|property"
+    r"|(?:kind|type|sort|form) of \w+|functionality|feature|facility|service|mechanism|report|dialog|window|screen|provider|filter|driver|macro"
+    r"|operator|event|object|widget|library|package) "
+)
+_THIS_IS: Final = re.compile(
+    r"This is (?:used\b|(?:an?|the) (?!(?:\w+ ){0,2}(?:example|reason|case|result)\b))"
 )
 _DETERMINER: Final = r"(?:an?|the|that (?:an?|the)|if|whether|how|all|any|each|one|some|this|its|true|false)"
 _EXPLAINS: Final = re.compile(rf"[A-Z][a-z]+(?<!s)s {_DETERMINER}\b")
@@ -92,7 +98,7 @@ _MAX_PHRASE_WORDS: Final = 20
 _MAX_THE_WORDS: Final = 14
 _MAX_BARE_WORDS: Final = 9
 _BARE: Final = re.compile(
-    r"(?!(?:In|On|At|By|For|To|From|With|Before|After|If|When|As|Not|No|Every|Most|Many|Some|All|Few) )[A-Z][a-z]+(?<!ly) [^,:]+\."
+    r"(?!(?:In|On|At|By|For|To|From|With|Before|After|If|When|As|Not|No|Every|Most|Many|Some|All|Few) )[A-Z][a-z]+(?<!ly) [^:]+\."
 )
 
 
@@ -166,6 +172,11 @@ def is_gloss(sentence: str) -> bool:
 def speaks_of_its_heading(sentence: str, *, is_lifted: bool) -> bool:
     """Whether a sentence means the heading above it by "this": "This command fires the kiln.". One that `is_lifted` stands elsewhere."""
     return sentence.startswith("This ") if is_lifted else _THIS_THING.match(sentence) is not None
+
+
+def says_what_its_heading_is(sentence: str) -> bool:
+    """Whether a sentence right below a heading says what that is: "This is a limit on the heat."."""
+    return _THIS_IS.match(sentence) is not None
 
 
 def tells_what_it_does(sentence: str) -> bool:

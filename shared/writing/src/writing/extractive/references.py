@@ -30,7 +30,7 @@ _NEAR: Final = (
 # "For instance, the mode allows to read and write" and "You should see a flame" are matter.
 _INFORMATION: Final = r"(?:information|details?|documentation|examples?|explanations?|instructions|discussions?|descriptions?|background)"
 _POINTER: Final = re.compile(
-    rf"^(?:please |also |and |but |you (?:may|can|should|might) (?:also |(?:also )?(?:want|wish) to )|(?:if|in case|for) .{{1,120}}?, "
+    rf"^(?:note: |please |also |and |but |you (?:may|can|should|might) (?:also |(?:also )?(?:want|wish) to )|(?:if|in case|for) .{{1,120}}?, "
     rf"|for (?:\w+ ){{0,4}}(?:help|{_INFORMATION})(?: (?:on|about|of|see) .{{1,80}}?)? )?(?:please )?"
     r"(?:see|refer to|consult|cf\.|check out|take a look at|have a look at)\b(?![,.:;] | (?:and|only|or)\b)"
     r"|^you (?:may|can|should|might) (?:refer to|consult|check out|(?:take|have) a look at)\b"
@@ -98,14 +98,14 @@ _TO_A_PLACE: Final = re.compile(
 _PLACE_NAME: Final = re.compile(r"[A-Z][\w'’.-]*(?: \S+)+")  # noqa: RUF001
 _TOLD_AT: Final = re.compile(rf"\b{_TOLD} (?:\w+ )?(?:in|at|under|within) (?:the )?$", re.IGNORECASE)
 _ABOVE: Final = re.compile(
-    r"(?<!from )\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
+    r"(?<!from )(?<!\d and )(?<!\d or )\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
     rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously)\b|\bas {_TOLD} (?:before|already)\b"
     r"|\bthe (?:previous|preceding|last|above|first|second) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b"
     r"|\bin the (?:proposed|given|described) (?:scenario|setup|situation)\b",
     re.IGNORECASE,
 )
 _BELOW: Final = re.compile(
-    rf"(?<!out )(?<!from )(?<!down )\bbelow(?=[.,;:)]|$)|\bas below\b|\b{_NEAR} below\b|\bbelow {_NEAR}\b|\b{_TOLD} (?:below|later|next|here|further (?:on|down))\b"
+    rf"(?<!out )(?<!from )(?<!down )(?<!\d and )(?<!\d or )\bbelow(?=[.,;:)]|$)|\bas below\b|\b{_NEAR} below\b|\bbelow {_NEAR}\b|\b{_TOLD} (?:below|later|next|here|further (?:on|down))\b"
     r"|\bthe (?:next|following) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b",
     re.IGNORECASE,
 )
@@ -149,8 +149,13 @@ _COUNT: Final = re.compile(
     r"(?: (?:\w+ ){0,4}\w+)?\.$",
     re.IGNORECASE,
 )
+# "It is possible to fire twice": nothing before it is meant.
+_IMPERSONAL: Final = (
+    r"(?! (?:is|was|may be|can be|might be) (?:\w+ ){0,2}?(?:possible|impossible|important|necessary|useful|helpful|recommended|advisable|"
+    r"common|easy|easier|hard|difficult|best|better|good|worth|worthwhile|safe|wise|essential|convenient|sufficient|tempting) (?:to|that|for)\b)"
+)
 _DEPENDENT: Final = re.compile(
-    r"^(?:this|that|these|those|it|its|they|their|them|he|she|his|her|such|both(?! (?:\w+ ){1,4}and\b)|another|others?|neither|either|"
+    rf"^(?:this|that|these|those|it{_IMPERSONAL}|its|they|their|them|he|she|his|her|such|both(?! (?:\w+ ){1, 4}and\b)|another|others?|neither|either|"
     r"same|the (?:same|former|latter|others?|second|third|next|last|final|above|previous|preceding|reason|result|problem|"
     r"difference|remaining|rest|resulting|explanation|answer|solution)|one (?:of (?:these|them|those)|such|way|reason)|(?:some|all|most|many|each|any|none|either|both) of (?:the(?:se|m)|those)|"
     r"however|therefore|thus|hence|also|moreover|furthermore|additionally|in addition(?! to)|besides(?=,)|similarly|likewise|"
@@ -163,6 +168,7 @@ _DEPENDENT: Final = re.compile(
     r"(?:after|before|from|without|using|like|unlike) (?:this|that|these|those|it|them)\b|as (?:mentioned|noted|described|discussed|explained|stated|before|above|you can see|shown)|"
     r"an example (?:is|are|would be)|not only|here|there(?:fore|after|by)|once (?:this|that|these|it)|(?:if|when|while|because|since|although|unless|until) (?:so|not|it|they|this|that|these|those|none|he|she)\b|"
     r"an? (?:similar|different|second|third|further|better|simpler|alternative)|more generally|further|later|yes|ok|well|of course|"
+    r"(?:with|for|in|on|at|under|as|unlike|compared to) [^,.;:]{1,80}, (?:this|that|these|those) (?:is|was|are|were|has|had|can|means|makes)|"
     r"perhaps|rather(?! than)|above|below|depending on (?:this|that)|given (?:this|that)|we (?:instead|then|also|now)|you (?:then|also|now|should now))\b",
     re.IGNORECASE,
 )
@@ -175,7 +181,9 @@ _OF_ITS_HEADING: Final = re.compile(r"^(?:this|these) \w", re.IGNORECASE)
 _BEGINNING: Final = 120
 _ITSELF: Final = frozenset(
     stems_of(
-        "command option function directive parameter variable setting module program tool utility statement method"
+        "command option function directive parameter variable setting module program tool utility statement method "
+        "kind type sort form class feature functionality facility service mechanism property attribute plugin driver provider filter "
+        "report dialog window screen tab menu button field macro operator keyword clause event object element widget library package"
     )
 )
 _QUALIFIES: Final = re.compile(

@@ -165,12 +165,20 @@ class SpineReader:
                 term = section.title
             elif section.title.endswith("?"):
                 term = ""
-            elif openings.is_gloss(units[0].first) or openings.speaks_of_its_heading(
-                units[0].first, is_lifted=source is not None
-            ):
+            elif self._needs_name(section, units[0].first, is_lifted=source is not None):
                 is_declared = declared_name(section.title)
                 term = declaration(section.title) if is_declared else tidy(section.title)
         return Part(None, units, term=term)
+
+    def _needs_name(self, section: Section, first: str, *, is_lifted: bool) -> bool:
+        """Whether a first sentence says something of its section's title without naming it."""
+        if first.startswith("The ") and openings.speaks_of(telling_stems(section.title), first):
+            return False
+        return (
+            openings.is_gloss(first)
+            or openings.speaks_of_its_heading(first, is_lifted=is_lifted)
+            or openings.says_what_its_heading_is(first)
+        )
 
     def _introduced(self) -> tuple[Section, tuple[Section, ...]]:
         """Returns the section with a first sub-section "Introduction" or "Description" as its own text."""
@@ -184,9 +192,8 @@ class SpineReader:
             section = section.children[0]
         for at, child in enumerate(section.children[:MAX_SUBSECTIONS]):
             if comparable(child.title) in _INTRODUCTIONS:
-                blocks = (*section.blocks, *child.blocks)
-                others = (*section.children[:at], *child.children, *section.children[at + 1 :])
-                return replace(section, blocks=blocks, children=()), others
+                section = _joined(section, at)
+                return section, section.children
         return section, section.children
 
     def _connected(self, units: Sequence[Unit], heading: AbstractSet[str], *, begins: bool) -> list[Unit]:
@@ -196,7 +203,12 @@ class SpineReader:
         shown: list[Unit] = []
         is_previous_shown = False
         for at, unit in enumerate(units):
-            is_synopsis = begins and not unit.behind_drop and unit.is_bare and len(shown) == at
+            is_synopsis = (
+                begins
+                and not unit.behind_drop
+                and len(shown) == at
+                and (unit.is_bare or openings.says_what_its_heading_is(unit.first))
+            )
             if (unit.behind_drop or not is_previous_shown) and not is_synopsis:
                 is_first = at == 0 and not unit.behind_drop and not begins
                 is_previous_shown = self._stands_alone(unit, heading, is_first=is_first)
@@ -254,7 +266,10 @@ class SpineReader:
     def _shown_parts(self, section: Section) -> list[Part]:
         """Returns the parts of a sub-section; as it stands, where readers would miss it else."""
         parts = self._parts_of(section)
-        if self._units.is_as_it_stands or (parts and _is_enough(section, parts)):
+        is_begun = bool(parts) and (
+            bool(parts[0].units) or section.own_words < MIN_SUBSECTION_WORDS or parts[0].level > TOP_LEVEL
+        )
+        if self._units.is_as_it_stands or (is_begun and _is_enough(section, parts)):
             return parts
         strict, self._units = self._units, replace(self._units, is_as_it_stands=True)
         try:
@@ -266,6 +281,8 @@ class SpineReader:
         self, section: Section, above: AbstractSet[str] = frozenset(), level: int = TOP_LEVEL
     ) -> list[Part]:
         """Returns the part of a section, and those of the sections below it."""
+        if section.children and comparable(section.children[0].title) in _INTRODUCTIONS:
+            section = _joined(section, 0)
         heading = self._heading | above | frozenset(stems_of(section.title))
         units = self._connected(self._units.read(section, heading), heading, begins=False)
         if units and not isinstance(units[0].blocks[0], Table):
@@ -342,6 +359,13 @@ def _left_out(
                 yield each
 
 
+def _joined(section: Section, at: int) -> Section:
+    """Returns a section with the text of one of its sub-sections as its own."""
+    child = section.children[at]
+    others = (*section.children[:at], *child.children, *section.children[at + 1 :])
+    return replace(section, blocks=(*section.blocks, *child.blocks), children=others)
+
+
 def _title(section: Section) -> str:
     return heading_of(section.title, is_entry=section.level >= ENTRY_LEVEL)
 
@@ -363,6 +387,9 @@ def _without_repetition(parts: Iterable[Part]) -> Iterator[Part]:
         name = comparable(part.heading or "")
         is_weak = name in headings or name in _INTRODUCTIONS or (part.heading is not None and not name)
         if is_weak and (part.level > TOP_LEVEL or not name):
+            # Its text goes on without it.
+            if units and units[0].first:
+                yield Part(None, tuple(units))
             continue
         headings.add(name)
         if units or part.heading is not None:
