@@ -40,6 +40,29 @@ async def test_settings_are_saved_once_and_what_others_changed_stays(
     assert 'value="#1f6154"' in shown.text
 
 
+async def test_of_two_who_change_the_same_the_second_is_told_and_loses_nothing(
+    acme: None, person: httpx.AsyncClient, publisher: AsyncPublisher
+) -> None:
+    typed = {
+        "accent": "#102030",
+        "was-accent": "",
+        "about": "<i>Mine",
+        "was-about": "",
+        "was-typefaces": "serif",
+    }
+    typed |= {"typefaces": "serif"}
+    await publisher.update_site_settings("acme", accent="#aa0000", author={"name": "Theirs", "about": ""})
+    told = await person.post(SITE, data={"once": "c1", **typed})
+    assert told.status_code == 412
+    for word in ("Another person changed", "#aa0000", 'value="#102030"', "&lt;i&gt;Mine", 'value="Theirs"'):
+        assert word in told.text
+    assert (await publisher.get_site_settings("acme"))["accent"] == "#aa0000"
+    again = typed | {"was-accent": "#aa0000", "author": "Theirs", "was-author": "Theirs"}
+    assert (await person.post(SITE, data={"once": "c2", **again})).status_code == 303
+    found = await publisher.get_site_settings("acme")
+    assert (found["accent"], found["author"]) == ("#102030", {"name": "Theirs", "about": "<i>Mine"})
+
+
 async def test_a_site_is_seen_before_it_is_saved(
     acme: None, person: httpx.AsyncClient, publisher: AsyncPublisher
 ) -> None:

@@ -4,6 +4,8 @@ from typing import Any
 
 from console.pages import Form
 from console.site.views import (
+    BothChanged,
+    both_changed,
     changes_of,
     fields_of,
     incomplete_menu_line,
@@ -42,6 +44,13 @@ def test_only_what_a_person_changed_is_sent() -> None:
     for line in ("About us = /about", "| /tags/tea", "About us |"):
         assert incomplete_menu_line(form(menu=f"Shop | https://shop.example\n{line}\nother")) == line
     assert incomplete_menu_line(two) == ""
+
+
+def test_what_somebody_else_changed_meanwhile_stays_and_the_same_setting_is_told() -> None:
+    stored = fields_of(SETTINGS | {"author": {"name": "Eve", "about": "Roasts."}, "accent": "#000000"})
+    assert changes_of(form(about="Bakes."), stored) == {"author": {"name": "Eve", "about": "Bakes."}}
+    assert both_changed(form(about="Bakes.", accent="#000000"), stored) == ()
+    assert both_changed(form(accent="#ffffff"), stored) == (BothChanged("accent", "#000000", "#ffffff"),)
 
 
 def test_the_preview_has_what_is_not_saved_yet() -> None:

@@ -92,6 +92,15 @@ def test_a_setting_that_an_answer_has_twice_is_told_once() -> None:
     ]
 
 
+def test_lists_of_names_are_told_as_people_write_them() -> None:
+    entry = {"before": {"targets": ["site"]}, "after": {"targets": ["site", "blog"], "forbidden_words": []}}
+    changed = views.LogLine("orchestrator", entry).changed
+    assert [(each.name, each.before, each.after) for each in changed] == [
+        ("forbidden_words", None, None),
+        ("targets", "site", "site, blog"),
+    ]
+
+
 def test_no_cell_of_a_table_is_a_formula() -> None:
     entry = dict.fromkeys(views.COLUMNS) | {"caller": "=1+1", "after": {"name": "Ü"}}
     _, row = csv.reader(io.StringIO(views.as_csv([entry])))

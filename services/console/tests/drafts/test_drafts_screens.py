@@ -174,6 +174,56 @@ async def test_of_two_editors_the_second_sees_what_changed_and_loses_nothing(
     assert "each bottle" in await tabs[1].input_value(BODY)
 
 
+async def test_notes_and_reasons_stay_while_other_forms_are_sent_and_others_write(
+    console: Any, drafts: list[str], join: Callable[..., Any]
+) -> None:
+    address = f"{console.url}/b/acme/drafts/{drafts[0]}"
+    ada, bob = await join("Ada"), await join("Bob")
+    for page in (ada, bob):
+        await page.goto(address)
+    note, reason = ada.locator("#notes textarea").last, ada.locator("#reject [name=words]")
+    await note.press_sequentially("Half a no")
+    await ada.click("#reject summary")
+    await reason.fill("Not our tone.")
+
+    # Another person edits and notes; both are told, and nothing that is typed moves.
+    await save(bob, "Use glass.", "Use a glass bottle.")
+    await bob.wait_for_selector("[data-saved='2']")
+    await bob.locator("#notes textarea").last.fill("Is it glass?")
+    await bob.get_by_role("button", name="Add the note").click()
+    await bob.locator(".note", has_text="Is it glass?").wait_for()
+    await ada.locator("#draft-newer [data-newest='2']").wait_for(state="visible")
+    assert await note.input_value() == "Half a no"
+    assert await reason.input_value() == "Not our tone."
+
+    # One's own other form is sent; the words are on the page that answers, also after a conflict.
+    await note.press_sequentially("te")
+    await save(ada, "twelve hours", "ten hours")
+    await ada.wait_for_selector("#edit [role=alert]")
+    assert await note.input_value() == "Half a note"
+    assert await reason.input_value() == "Not our tone."
+    assert await reason.is_visible()
+    await ada.click("[data-editor] button.primary")
+    await ada.wait_for_selector("[data-saved='3']")
+    assert await note.input_value() == "Half a note"
+
+    # Both answer the same thread, which one of them settles.
+    answers = [page.locator(".thread", has_text="Is it glass?").locator("textarea") for page in (ada, bob)]
+    await answers[0].fill("It is.")
+    await bob.get_by_role("button", name="Settled").click()
+    await bob.locator(".thread.settled").wait_for()
+    await ada.locator(".thread").get_by_role("button", name="Answer").click()
+    await ada.locator(".note", has_text="It is.").wait_for()
+    assert await note.input_value() == "Half a note"
+    await ada.get_by_role("button", name="Add the note").click()
+    await ada.locator(".note", has_text="Half a note").wait_for()
+    assert await note.input_value() == ""
+    assert await reason.input_value() == "Not our tone."
+    await bob.goto(address)
+    shown = await bob.inner_text("#notes")
+    assert all(words in shown for words in ("It is.", "Half a note"))
+
+
 async def test_a_paragraph_is_cut_and_put_back_a_sentence_kept_and_a_note_answered(
     console: Any, drafts: list[str], join: Callable[..., Any]
 ) -> None:

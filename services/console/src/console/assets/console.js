@@ -127,3 +127,46 @@ document.addEventListener("submit", (event) => {
     });
   };
 })();
+
+// Words that stand in one form while another form of the page is sent are there again on the next page that has their form.
+(() => {
+  const STORED = "typed-words";
+  const WORDS = "textarea, input:not([type]), input[type=text]";
+  const load = () => { try { return JSON.parse(sessionStorage.getItem(STORED)) || {}; } catch { return {}; } };
+  const store = (words) => { try { sessionStorage.setItem(STORED, JSON.stringify(words)); } catch { /* a full storage keeps nobody from sending */ } };
+  // An editor keeps its own copy.
+  const forms = () => [...document.forms].filter((form) => form.method === "post" && !form.hasAttribute("data-editor"));
+  const keyOf = (form, field) => JSON.stringify([new URL(form.action).pathname, form.elements.answers?.value || "", field.name]);
+  const fieldsOf = (form) => [...form.elements].filter((field) => field.name && field.matches(WORDS) && !field.readOnly);
+
+  const words = load();
+  for (const form of forms()) {
+    for (const field of fieldsOf(form)) {
+      const kept = words[keyOf(form, field)];
+      if (!kept) continue;
+      delete words[keyOf(form, field)];
+      // What somebody else has changed since is not written over.
+      if (field.value !== field.defaultValue || field.defaultValue !== kept.before) continue;
+      field.value = kept.typed;
+      const details = field.closest("details");
+      if (details) details.open = true;
+    }
+  }
+  store(words);
+
+  document.addEventListener("submit", (event) => {
+    if (event.defaultPrevented || event.target.method !== "post") return;
+    // Who signs out leaves nothing behind.
+    if (event.target.hasAttribute("data-any-session")) return store({});
+    const kept = load();
+    for (const form of forms()) {
+      for (const field of fieldsOf(form)) {
+        const key = keyOf(form, field);
+        delete kept[key];
+        if (form !== event.target && field.value !== field.defaultValue)
+          kept[key] = { typed: field.value, before: field.defaultValue };
+      }
+    }
+    store(kept);
+  });
+})();

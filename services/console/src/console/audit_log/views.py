@@ -218,9 +218,11 @@ def _leaves(fields: Mapping[str, Any], within: str = "") -> Iterator[tuple[str, 
 
 
 def _shown(fields: Mapping[str, Any], name: str) -> str | None:
-    if fields.get(name) is None:
+    value = fields.get(name)
+    if value is None or value == []:
         return None
-    value = fields[name]
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        value = ", ".join(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 

@@ -52,6 +52,7 @@ async def _show(
     *,
     form: Form | None = None,
     refusal: str = "",
+    both: tuple[views.BothChanged, ...] = (),
     status: int = HTTPStatus.OK,
 ) -> Response:
     parts = await viewer.gather(
@@ -70,8 +71,14 @@ async def _show(
         brand=brand,
         done=done_word(request, DONE),
         refusal=refusal,
-        fields=stored if form is None else views.typed_fields(form),
-        shown=stored if form is None else views.shown_fields(form),
+        both=both,
+        fields=stored
+        if form is None
+        else views.joined_fields(form, stored)
+        if both
+        else views.typed_fields(form),
+        # Who saves again has seen what the others did.
+        shown=stored if form is None or both else views.shown_fields(form),
         preview=views.preview_path(brand, {} if form is None else views.changes_of(form)),
         unsaved=form is not None,
         views=views.views_of(read) if read else None,
@@ -95,9 +102,10 @@ async def _logo(viewer: PageViewer, brand: str) -> Any:
 
 @router.post("/b/{brand}/site")
 async def save_site(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
-    """Stores what a person changed; pages show it within a minute."""
+    """Stores what a person changed, unless somebody else changed the same; pages show it within a minute."""
     viewer.check_may(Scope.OPERATE)
-    changes = views.changes_of(form)
+    stored = views.fields_of(await viewer.publisher.get_site_settings(brand))
+    changes = views.changes_of(form, stored)
 
     async def act() -> Response:
         if changes:
@@ -107,6 +115,8 @@ async def save_site(request: Request, brand: str, viewer: Viewer, form: FormData
     refused = partial(_show, request, brand, viewer, form=form)
     if wrong := _menu_refusal(viewer, form):
         return await refused(refusal=wrong, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+    if both := views.both_changed(form, stored):
+        return await refused(both=both, status=HTTPStatus.PRECONDITION_FAILED)
     return await once_or_refused(request, viewer, form, act, refused)
 
 

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import urlencode
 
@@ -37,10 +38,44 @@ def shown_fields(form: Form) -> dict[str, str]:
     return {name: form.text(f"was-{name}") for name in FIELDS}
 
 
-def changes_of(form: Form) -> dict[str, Any]:
-    """Returns the settings that a person changed; None restores a default. What others changed meanwhile stays."""
+@dataclass(frozen=True, slots=True)
+class BothChanged:
+    """A setting that a person changed, and somebody else since the form was shown, to something else."""
+
+    name: str
+    theirs: str
+    mine: str
+
+
+def both_changed(form: Form, stored: Mapping[str, str]) -> tuple[BothChanged, ...]:
     typed, shown = typed_fields(form), shown_fields(form)
-    changed = {name for name in FIELDS if _lines(typed[name]) != _lines(shown[name])}
+    return tuple(
+        BothChanged(name, stored[name], typed[name])
+        for name in _differing(typed, shown)
+        if _lines(stored[name]) not in (_lines(shown[name]), _lines(typed[name]))
+    )
+
+
+def joined_fields(form: Form, stored: Mapping[str, str]) -> dict[str, str]:
+    """Returns what a person changed, and all else as it is stored now."""
+    typed = typed_fields(form)
+    changed = _differing(typed, shown_fields(form))
+    return {name: typed[name] if name in changed else stored[name] for name in FIELDS}
+
+
+def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+    return [name for name in FIELDS if _lines(one[name]) != _lines(other[name])]
+
+
+def changes_of(form: Form, stored: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Returns the settings that a person changed; None restores a default. What others changed meanwhile stays.
+
+    Args:
+        form: what was typed, and what the form showed before.
+        stored: the settings as they are now; left out for a preview.
+    """
+    typed = typed_fields(form) if stored is None else joined_fields(form, stored)
+    changed = set(_differing(typed_fields(form), shown_fields(form)))
     wanted: dict[str, Any] = {
         name: typed[name] or None for name in ("accent", "typefaces", "address") if name in changed
     }
