@@ -57,7 +57,7 @@ _COPIED: Final = {
 """File → patterns of the monitor's entries, each of which is repeated below itself for the new service."""
 
 _EXTENDED: Final = {
-    "README.md": (("services/monitor/    the conscience", "services/monitor/    the conscience  services/NAME/  notes"),),
+    "README.md": (("services/monitor/       dead letters, notifications", "services/monitor/       dead letters, notifications    services/NAME/  notes"),),
     "pyproject.toml": (('"monitor", "gateway"', '"monitor", "NAME", "gateway"'), ("| monitor |", "| monitor | NAME |"), ('"messaging", "monitor"', '"messaging", "monitor", "NAME"')),
     "deploy/observability/prometheus/alerts.yml": (("|monitor|", "|monitor|NAME|"),),
     "deploy/kubernetes/components/database-operator/cluster.yaml": (

@@ -55,6 +55,9 @@ def test_every_page_is_in_the_index_of_its_folder_and_every_decision_by_its_titl
     for folder in (docs, docs / "operations", docs / "connect", docs / "decisions"):
         pages = {path for path in folder.glob("*.md") if path.name != "README.md"}
         assert pages - links_of(folder / "README.md") == set(), f"not in {folder.name}/README.md"
+    first = docs / "README.md"
+    everywhere = {path for path in docs.rglob("*.md") if path.parent.name != "decisions" and path != first}
+    assert everywhere - links_of(first) == set(), "docs/README.md lists every page"
     index = (docs / "decisions" / "README.md").read_text()
     for path in (docs / "decisions").glob("0*.md"):
         title = path.read_text().partition("\n")[0].removeprefix("# ")
