@@ -35,10 +35,8 @@ def rows() -> list[tuple[set[str], str]]:
     ]
 
 
-def owners(cell: str, names: set[str]) -> set[str]:
+def owners(cell: str) -> set[str]:
     """The processes that a cell names."""
-    if cell == "all others":
-        return set(PROCESSES) - {name.removesuffix("_URL").lower() for name in names}
     if cell.startswith("all with queues"):
         return set(WITH_QUEUES)
     return set(PROCESSES) if cell.startswith("all") else set(cell.split(", "))
@@ -51,7 +49,7 @@ def test_every_row_names_settings_of_the_services_that_it_names() -> None:
         for name in names - {each.upper() for each in MigrationSettings.model_fields}:
             if not name.startswith("OTEL_") or name == "OTEL_EXPORTER_OTLP_ENDPOINT":
                 having = {each for each in PROCESSES if name in settings_of(each)}
-                assert having == owners(cell, names), name
+                assert having == owners(cell), name
 
 
 def test_the_keys_between_services_are_those_of_the_settings() -> None:
