@@ -103,7 +103,7 @@ class PageTexts:
     def of(self, path: str) -> PageText:
         if path not in self._texts:
             page = read_page(path, (self._folder / path).read_bytes())
-            self._texts[path] = PageText.of(page.text)
+            self._texts[path] = PageText.of(f"{page.full_title}\n\n{page.text}")
         return self._texts[path]
 
     def cited_by(self, sources: Iterable[ArticleSource]) -> dict[int, PageText]:

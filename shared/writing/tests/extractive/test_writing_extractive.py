@@ -721,6 +721,20 @@ def test_what_only_explains_its_heading_opens_behind_it() -> None:
     assert article.meta_description.startswith(KILN)
 
 
+def test_what_explains_a_name_is_its_description_where_no_sentence_says_more() -> None:
+    more = "Of two cones, the second one is the limit of the kiln_limit at night, as potters know."
+    parts = (P("Set the limit of heat."), Listing(("kiln_limit",)), P(more), P(GAS))
+    article = digest(page(*parts, title="kiln_limit"), keyword="kiln_limit")
+    assert article.meta_description == "Set the limit of heat."
+
+
+def test_on_a_page_without_sections_the_next_section_is_another_page() -> None:
+    told = "Ash is a glaze, too. It is treated in the next section, with all its colours."
+    alone = page(P(KILN), P(GAS), P(POWER), P(WOOD), P(told), P(LOADING), children=())
+    assert "next section" not in digest(alone).body_markdown
+    assert "next section" in digest(page(P(KILN), P(told))).body_markdown
+
+
 def test_a_description_may_speak_of_the_keyword_as_the_thing_that_readers_know() -> None:
     told = "The night kiln is stoked by a crew of four, and it holds the ware of a whole village."
     article = digest(page(P(told), P(GAS), title="The kiln"))

@@ -33,6 +33,7 @@ from writing.extractive.openings import (
         "The main differences are that gas is cheaper and that wood smells.",
         "The following table lists the makers of kilns.",
         "The first, md5sums, lists the pots.",
+        "Optionally, each potter can have a kiln.",
         "To make firing easier, they want to stack the pots.",
     ],
 )

@@ -15,7 +15,7 @@ from operator import itemgetter
 from slugify import slugify
 
 from documents.blocks import Definitions, text_of
-from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
+from documents.sections import ENTRY_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS, sources_needed
 from documents.words import stems_of, telling_stems
 from writing.article import Article, ArticleSource, BrandWishes
@@ -216,7 +216,8 @@ class _SpineArticle:
         assert source.section is not None
         resolve = resolver(source)
         is_whole = source.section.words <= WHOLE_WORDS
-        has_neighbours = source.section.level == PAGE_LEVEL or len(source.section.children) > 0
+        # On a page without sections, "the next section" is another page.
+        has_neighbours = any(each.level < ENTRY_LEVEL for each in source.section.children)
         shown = _places(source) if is_whole else frozenset()
         units = UnitReader(
             is_outdated=lambda sentence: is_outdated(sentence, source.published_on, self._today),

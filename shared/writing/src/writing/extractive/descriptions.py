@@ -115,7 +115,12 @@ def description_of(
     whole = [each[-1] for each in rated if each[-1].endswith(_ENDS)]
     naming = next((each for each in whole if frozenset(keyword) <= {*stems_of(each)}), "")
     is_broken_off = _DANGLES.search(text) is not None or (not is_explained and _is_unfinished(text))
-    if not text.endswith(_ENDS) and ((naming and not is_named) or (whole and is_broken_off)):
+    is_only_explained = is_explained and not text
+    if (
+        not text.endswith(_ENDS)
+        and not is_only_explained
+        and ((naming and not is_named) or (whole and is_broken_off))
+    ):
         return naming or whole[0]
     if rated and not opening:
         # A line under the title, and then sections: the first of them begins to say something.

@@ -28,7 +28,7 @@ _GOES_ON: Final = re.compile(
     r"|^to (?:\w+ ){1,6}(?:its|their|it|them)\b|^as an? (?:\w+ )?example\b"
     r"|^(?:this|these) (?:\w+ly )?\w+s (?:an?|the|all|any|each|to|\w+ing)\b"
     r"|^(?:this|these) (?:\w+ ){1,2}(?:was|were)\b|^these (?:instructions|steps|notes)\b"
-    r"|^the (?:first|second|third|last|other|former|latter)(?: ones?)?, |^(?:to|for|in|with|by|on|at) [^,.;:]{1,80}, (?:they|he|she)\b"
+    r"|^optionally, |^the (?:first|second|third|last|other|former|latter)(?: ones?)?, |^(?:to|for|in|with|by|on|at) [^,.;:]{1,80}, (?:they|he|she)\b"
     r"|^[^,.;:]{3,150} having been \w[^,.;:]{0,100},"
     r"|^the (?:first|second|third|next|last|final)(?: \([^()]{1,20}\))?(?: \w+)? (?:step|thing|task|part)s?\b(?! (?:of|to|in|for|towards?)\b)",
     re.IGNORECASE,
