@@ -678,3 +678,11 @@ def test_the_label_of_a_field_is_no_text(field: str) -> None:
 
 def test_text_before_a_box_to_tick_stays() -> None:
     assert tree(f'<div><span>{HEAT}</span><input type="checkbox"></div>').blocks == (p(HEAT),)
+
+
+def test_a_listing_in_a_box_for_code_is_no_prose_on_a_page_of_listings() -> None:
+    code = '<div class="highlight"><pre><span></span>kiln [options] fire LOAD and wait</pre></div>'
+    assert tree(f"<p>Fire a kiln.</p>{code}").blocks == (
+        p("Fire a kiln."),
+        Listing(("kiln [options] fire LOAD and wait",)),
+    )

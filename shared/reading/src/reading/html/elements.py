@@ -48,11 +48,16 @@ def is_preformatted(parts: PageParts, sights: VisibleContent) -> bool:
     within = sum(
         sights.characters[each]
         for each in parts.root.iter("pre")
-        if each not in parts.unseen
-        and class_names(each).isdisjoint(MARKED_CODE)
-        and each.find("code") is None
+        if each not in parts.unseen and not is_marked_code(each)
     )
     return within * 2 > whole > 0
+
+
+def is_marked_code(element: etree._Element) -> bool:
+    """Return whether a `pre` is marked as code, by a class of its own or of the box around it."""
+    around = element.getparent()
+    names = class_names(element) | (class_names(around) if around is not None else frozenset())
+    return not names.isdisjoint(MARKED_CODE) or element.find("code") is not None
 
 
 def is_api(element: etree._Element, names: frozenset[str]) -> bool:

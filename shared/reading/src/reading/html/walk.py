@@ -19,11 +19,11 @@ from reading.cleaning import one_line
 from reading.html.contents import LinkTargets
 from reading.html.elements import (
     HEADINGS,
-    MARKED_CODE,
     goes_on,
     holds_blocks,
     is_api,
     is_code_title,
+    is_marked_code,
     is_more,
     is_page_title,
     is_preformatted,
@@ -275,8 +275,7 @@ class _SectionWalk(OpenBlocks):
         return False
 
     def _listing(self, element: etree._Element) -> None:
-        is_code = not class_names(element).isdisjoint(MARKED_CODE) or element.find("code") is not None
-        if self._is_preformatted and not is_code and not self._frames:
+        if self._is_preformatted and not is_marked_code(element) and not self._frames:
             for block in read_preformatted(visible_text(element, self._unseen)):
                 if isinstance(block, Heading):
                     self._open_section(block.text, block.level, element.getparent())
