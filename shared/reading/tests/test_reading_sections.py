@@ -686,3 +686,13 @@ def test_a_listing_in_a_box_for_code_is_no_prose_on_a_page_of_listings() -> None
         p("Fire a kiln."),
         Listing(("kiln [options] fire LOAD and wait",)),
     )
+
+
+def test_a_cell_of_links_is_data_beside_another_cell() -> None:
+    potters = " ".join(
+        f'<a href="{name}.html">{name}</a>' for name in ("Anna Potter", "Bert Clay", "Carl Kiln")
+    )
+    rows = f"<tr><td>Made by</td><td><p>{potters}</p></td></tr><tr><td>Heat</td><td>900</td></tr>"
+    (table,) = tree(f"<p>{HEAT}</p><table>{rows}</table><p>{COOL}</p>").blocks[1:-1]
+    assert isinstance(table, Table)
+    assert table.rows[0] == ("Made by", "Anna Potter Bert Clay Carl Kiln")

@@ -123,6 +123,7 @@ def test_speaks_of_the_keyword_in_its_first_words() -> None:
     [
         ("This is a limit on the heat of the kiln.", True),
         ("This is used to open the damper.", True),
+        ("This allows the damper to be opened.", True),
         ("This is an example of a firing.", False),
         ("This is the main reason for cracks.", False),
         ("This is what potters fear.", False),

@@ -265,7 +265,8 @@ def _is_link_list(element: etree._Element, sizes: TextSizes, whole: int) -> bool
         return False
     if element.tag in _LISTS:
         return _begins_with_links(element)
-    if element.tag == "td" and not _is_beside_text(element, sizes):
+    cell = element if element.tag == "td" else element.getparent()
+    if cell is not None and cell.tag == "td" and not _is_beside_text(cell, sizes):
         return False
     return element.tag in _BOXES and sizes.links[element] >= _FEW_LINKS and size * 2 < whole
 

@@ -76,7 +76,8 @@ _THIS_THING: Final = re.compile(
     r"|operator|event|object|widget|library|package) "
 )
 _THIS_IS: Final = re.compile(
-    r"This is (?:used\b|(?:an?|the) (?!(?:\w+ ){0,2}(?:example|reason|case|result)\b))"
+    r"This (?:(?:allows|lets|enables|controls|specifies|defines|sets)\b"
+    r"|is (?:used\b|(?:an?|the) (?!(?:\w+ ){0,2}(?:example|reason|case|result)\b)))"
 )
 _DETERMINER: Final = r"(?:an?|the|that (?:an?|the)|if|whether|how|all|any|each|one|some|this|its|true|false)"
 _EXPLAINS: Final = re.compile(rf"[A-Z][a-z]+(?<!s)s {_DETERMINER}\b")
