@@ -15,6 +15,7 @@ import asyncpg
 import httpx
 import pytest
 from cryptography.fernet import Fernet
+from yarl import URL
 
 from brandctl.local import services
 from chassis.database.pool import Connections
@@ -31,6 +32,7 @@ from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
+from messaging.testing import Broker
 from orchestrator.article_workflow.store import insert_content
 from writing import Article, ArticleSource
 from writing.article import ArticleEvidence, CitedPassage, CutPlace, CutSentence, KeptSentence
@@ -298,7 +300,10 @@ async def _ended(orchestrator: AsyncOrchestrator, count: int) -> None:
 
 @pytest.fixture
 async def hostile_brand(
-    console: Any, stack: services.ServiceAddresses, database_urls: dict[str, str]
+    console: Any,
+    stack: services.ServiceAddresses,
+    database_urls: dict[str, str],
+    broker_urls: dict[str, str],
 ) -> AsyncIterator[HostileBrand]:
     words = {
         "brand": hostile("Acme"),
@@ -314,6 +319,8 @@ async def hostile_brand(
         "saved view": hostile("View"),
         "calendar address": PROVIDER,
         "subscriber": f"{hostile('reader')}@acme.example",
+        # Shown as JSON, in which a quotation mark has a backslash.
+        "message": hostile("A message").replace('"', "'"),
     }
     async with AsyncExitStack() as open_until_the_end:
         enter = open_until_the_end.enter_async_context
@@ -375,6 +382,7 @@ async def hostile_brand(
         )
         monitor = await enter(AsyncMonitor(Address(stack.url("monitor"), KEY)))
         await monitor.set_notification_route("team", account="everyone", brand=BRAND)
+        await _kill_message(broker_urls["orchestrator"], monitor, words["message"])
         await orchestrator.create_key(name="a-robot", scopes=["read"], brands=[BRAND])
         await orchestrator.set_schedule(BRAND, "weekly", keywords=[words["keyword"]], cron="0 9 * * 1")
         await orchestrator.audit_brand(BRAND)
@@ -412,6 +420,18 @@ async def hostile_brand(
         logged_in = f"/b/{BRAND}/accounts/login/x/complete"
         sentences = (f"/b/{BRAND}/drafts/{each}?sentence=2" for each in drafts)
         yield HostileBrand(owner, console, words, (told, post, moved, logged_in, *sentences))
+
+
+async def _kill_message(broker_url: str, monitor: AsyncMonitor, words: str) -> None:
+    """Sends the publisher a message that it cannot read, and waits until it is recorded."""
+    body = json.dumps({"type": words, "payload": {"brand_slug": words}}, ensure_ascii=False).encode()
+    async with Broker.connected(broker_url) as broker:
+        await broker.publish("commands", "publisher-commands", body, user_id=URL(broker_url).user)
+
+    async def recorded() -> bool:
+        return bool((await monitor.list_dead_letters())["items"])
+
+    await eventually(recorded)
 
 
 def _browser(url: str) -> httpx.AsyncClient:

@@ -1,6 +1,6 @@
 """Routes of the home pages: of all brands, and of one."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
@@ -32,7 +32,13 @@ async def read_home(clients: PersonClients, fields: Mapping[str, str], query: Ma
     return await read_each(
         clients.orchestrator.list_activity(since=since, after=after, limit=BRANDS),
         clients.social.list_activity(since=since, after=after, limit=BRANDS),
+        _count_dead_letters(clients),
     )
+
+
+async def _count_dead_letters(clients: PersonClients) -> int:
+    found = await clients.monitor.list_dead_letters(state="open", limit=1)
+    return int(found["open"])
 
 
 async def read_brand(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filters)
@@ -57,23 +63,27 @@ async def show_home(request: Request, viewer: Viewer) -> Response:
     """What wants the person's eye, over all brands that they may see."""
     since = datetime.now(UTC) - _WEEK
     after = request.query_params.get("after") or None
-    parts = await viewer.gather(
-        activity=viewer.orchestrator.list_activity(since=since, after=after, limit=BRANDS),
-        posts=viewer.social.list_activity(since=since, after=after, limit=BRANDS),
-        accounts=_accounts(viewer),
-    )
+    calls: dict[str, Awaitable[Any]] = {
+        "activity": viewer.orchestrator.list_activity(since=since, after=after, limit=BRANDS),
+        "posts": viewer.social.list_activity(since=since, after=after, limit=BRANDS),
+        "accounts": _accounts(viewer),
+    }
+    if viewer.may(Scope.OPERATE):
+        calls["letters"] = viewer.monitor.list_dead_letters(state="open", limit=1)
+    parts = await viewer.gather(**calls)
     activity, posts, accounts = parts["activity"], parts["posts"], parts["accounts"]
     return page(
         request,
         viewer,
         "home/all.html.j2",
-        **parts,
+        **{"letters": None, **parts},
         brands=views.summaries(
             activity["items"] if activity else (),
             posts["items"] if posts else (),
             accounts["items"] if accounts else (),
         ),
         next=activity["next"] if activity else None,
+        dead=letters["open"] if (letters := parts.get("letters")) else 0,
         may_begin=viewer.person.is_owner,
     )
 

@@ -1,0 +1,1 @@
+"""Dead letters: what the services could not handle, grouped by failure, to be replayed or discarded."""

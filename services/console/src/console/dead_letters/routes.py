@@ -1,0 +1,174 @@
+"""Routes of the pages of dead letters: groups and list, one letter, and what an operator decides."""
+
+import json
+from collections.abc import Mapping
+from functools import partial
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
+from uuid import UUID
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from console.dead_letters import views
+from console.dead_letters.acting import MOST_AT_ONCE, VERBS, act_on_many, decision_of
+from console.dead_letters.views import LetterFilter
+from console.notices import told
+from console.pages import (
+    FormData,
+    NavigationEntry,
+    PageViewer,
+    Viewer,
+    done_word,
+    once_or_refused,
+    page,
+    redirect,
+)
+from console.service_clients import PersonClients
+from console.watching.pages import LivePage, read_each
+
+if TYPE_CHECKING:
+    from client.services.monitor import answers
+
+LIST: Final = "/dead-letters"
+NAVIGATION: Final = (NavigationEntry("dead_letters", LIST, 25, Scope.OPERATE),)
+DONE: Final = tuple(VERBS.values())
+router = APIRouter(include_in_schema=False)
+
+
+async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (the path has no fields)
+    """Reads what changes on the list: the letters of the page and their number, without the time of the answer."""
+    (found,) = await read_each(clients.monitor.list_dead_letters(**LetterFilter.of(query).arguments()))
+    return (
+        {name: value for name, value in found.items() if name != "now"} if isinstance(found, dict) else found
+    )
+
+
+async def read_letter(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filter)
+    """Reads one letter, whose state changes when a consumer has handled its replay."""
+    return await read_each(clients.monitor.get_dead_letter(fields["dead_letter_id"]))
+
+
+LIVE: Final = (LivePage(LIST, read_list), LivePage(f"{LIST}/{{dead_letter_id}}", read_letter))
+
+
+@router.get(LIST)
+async def list_letters(request: Request, viewer: Viewer) -> Response:
+    """The failures in groups, and the letters that the filter in the address matches, newest first."""
+    viewer.check_may(Scope.OPERATE)
+    return await _list(request, viewer, LetterFilter.of(request.query_params))
+
+
+async def _list(
+    request: Request,
+    viewer: PageViewer,
+    wanted: LetterFilter,
+    *,
+    refusal: str = "",
+    status: int = HTTPStatus.OK,
+) -> Response:
+    calls: dict[str, Any] = {"found": viewer.monitor.list_dead_letters(**wanted.arguments())}
+    if not wanted.is_narrow and not wanted.after:
+        state = wanted.arguments()["state"]
+        calls["grouped"] = viewer.monitor.summarize_dead_letters(state=state, queue=wanted.queue or None)
+    parts = await viewer.gather(**calls)
+    found, grouped = parts["found"], parts.get("grouped", {"groups": []})
+    return page(
+        request,
+        viewer,
+        "dead_letters/list.html.j2",
+        status=status,
+        found=found,
+        grouped=grouped,
+        groups=grouped["groups"][: views.GROUPS] if grouped else [],
+        wanted=wanted,
+        counted={"count": found["matching"], "is_exact": True} if found and wanted.may_act_on_all else None,
+        states=views.STATES,
+        any_state=views.ANY,
+        tones=views.TONES,
+        most_at_once=MOST_AT_ONCE,
+        refusal=refusal,
+    )
+
+
+@router.post(LIST)
+async def decide_on_many(request: Request, viewer: Viewer, form: FormData) -> Response:
+    """Replays or discards the checked letters, or all that matched when the page was made."""
+    viewer.check_may(Scope.OPERATE)
+    if form.text("do") not in VERBS:
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("dead_letters.no_verb"))
+    wanted = LetterFilter.of({name: form.text(name) for name in LetterFilter.__slots__})
+
+    async def act() -> Response:
+        outcome = await act_on_many(viewer, form, wanted)
+        return await told(request, viewer, LIST + wanted.query(), outcome.notice(form.text("do")))
+
+    return await once_or_refused(request, viewer, form, act, partial(_list, request, viewer, wanted))
+
+
+@router.get(f"{LIST}/{{dead_letter_id}}")
+async def show_letter(request: Request, dead_letter_id: UUID, viewer: Viewer) -> Response:
+    """One letter: why it died, what it says, and what was decided."""
+    viewer.check_may(Scope.OPERATE)
+    return await _letter(request, viewer, dead_letter_id)
+
+
+async def _letter(
+    request: Request,
+    viewer: PageViewer,
+    dead_letter_id: UUID,
+    *,
+    refusal: str = "",
+    status: int = HTTPStatus.OK,
+) -> Response:
+    letter = await viewer.monitor.get_dead_letter(str(dead_letter_id))
+    brand = views.brand_of(letter)
+    return page(
+        request,
+        viewer,
+        "dead_letters/letter.html.j2",
+        status=status,
+        letter=letter,
+        message=views.message_of(letter),
+        tone=views.TONES.get(letter["state"], "plain"),
+        about=brand if brand in {each.slug for each in viewer.brands} else "",
+        group_query=LetterFilter(group=letter["group"]).query(),
+        chain_query=LetterFilter(state=views.ANY, chain=letter["correlation_id"] or "").query(),
+        done=done_word(request, DONE),
+        refusal=refusal,
+    )
+
+
+@router.get(f"{LIST}/{{dead_letter_id}}/message.json")
+async def letter_as_json(request: Request, dead_letter_id: UUID, viewer: Viewer) -> Response:  # noqa: ARG001
+    """The letter as a file, with as much of its message as the monitor returns."""
+    viewer.check_may(Scope.OPERATE)
+    letter = await viewer.monitor.get_dead_letter(str(dead_letter_id))
+    name = f'attachment; filename="dead-letter-{dead_letter_id}.json"'
+    text = json.dumps(letter, ensure_ascii=False, indent=1)
+    return Response(text, media_type="application/json", headers={"Content-Disposition": name})
+
+
+@router.post(f"{LIST}/{{dead_letter_id}}/decide")
+async def decide(request: Request, dead_letter_id: UUID, viewer: Viewer, form: FormData) -> Response:
+    """Replays or discards one letter."""
+    viewer.check_may(Scope.OPERATE)
+    verb = form.text("do")
+    if verb not in VERBS:
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("dead_letters.no_verb"))
+
+    async def act() -> Response:
+        given: dict[str, Any] = decision_of(viewer, form)
+        letter: answers.FullDeadLetterView
+        if verb == "replay":
+            letter = await viewer.monitor.replay_dead_letter(str(dead_letter_id), **given)
+        else:
+            letter = await viewer.monitor.discard_dead_letter(str(dead_letter_id), **given)
+        return redirect(request, f"{LIST}/{letter['id']}?done={VERBS[verb]}")
+
+    return await once_or_refused(
+        request, viewer, form, act, partial(_letter, request, viewer, dead_letter_id)
+    )

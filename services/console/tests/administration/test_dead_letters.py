@@ -1,0 +1,253 @@
+"""Dead letters of a real broker: a service fails, an operator looks, the service is mended, and the message is replayed."""
+
+import json
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import httpx
+import pytest
+from playwright.async_api import Page, expect
+from pydantic import SecretStr
+from yarl import URL
+
+from chassis.testing import eventually, running
+from envelope import DomainMessage, new_event_id
+from envelope.brand import CATALOGUE
+from envelope.brand.payloads import ContentPublish
+from messaging import Context, Record, Service, ServiceSettings, Unprocessable, on_each
+from messaging.testing import Broker
+
+LIST = "/dead-letters"
+KEY = "test-service-key-0123456789"
+HOSTILE = "<script>window.hit = 1</script>"
+MakeDatabase = Callable[..., Awaitable[str]]
+
+
+class FailingPublisher:
+    """A publisher that refuses all commands until it is mended."""
+
+    def __init__(self, broker: Broker, user: str | None) -> None:
+        self._broker = broker
+        self._user = user
+        self.is_mended = False
+        self.handled: list[UUID] = []
+
+    async def handle(self, message: DomainMessage[ContentPublish], _: Context) -> Record | None:
+        if not self.is_mended:
+            raise Unprocessable(f"unknown target {HOSTILE}")
+        self.handled.append(message.payload.content_id)
+        return None
+
+    async def send(self, brand: str = "acme") -> UUID:
+        """Sends it a command, and returns the id of its article."""
+        content = new_event_id()
+        document = {
+            "event_id": str(new_event_id()),
+            "type": "content.publish",
+            "source": "orchestrator",
+            "timestamp": "2026-01-02T03:04:05Z",
+            "correlation_id": f"chain-{brand}",
+            "payload": {"brand_slug": brand, "content_id": str(content), "target": "site"},
+        }
+        await self._broker.publish(
+            "commands", "publisher-commands", json.dumps(document).encode(), user_id=self._user
+        )
+        return content
+
+
+@pytest.fixture
+async def publisher(
+    console: Any, make_database: MakeDatabase, broker_urls: dict[str, str]
+) -> AsyncIterator[FailingPublisher]:
+    await console.orchestrator.set_brand("acme", name="Acme")
+    await console.orchestrator.set_brand("other", name="Other")
+    settings = ServiceSettings(
+        rabbitmq_url=SecretStr(broker_urls["publisher"]),
+        database_url=SecretStr(await make_database()),
+        service_key=SecretStr(KEY),
+        http_port=0,
+    )
+    sender = broker_urls["orchestrator"]
+    async with Broker.connected(sender) as broker:
+        failing = FailingPublisher(broker, URL(sender).user)
+        service = Service("publisher", settings, CATALOGUE)
+        service.consume("publisher-commands", on_each(failing.handle, ContentPublish))
+        async with running(service):
+            yield failing
+
+
+async def open_letters(person: httpx.AsyncClient, n: int, query: str = "") -> list[str]:
+    """Waits until the list has so many open letters, and returns their ids."""
+
+    async def found() -> list[str]:
+        shown = (await person.get(LIST + query)).text
+        ids = re.findall(r'name="chosen" value="([0-9a-f-]+)"', shown)
+        return ids if len(ids) == n else []
+
+    return list(await eventually(found))
+
+
+def form_of(page: str, **more: str) -> dict[str, str]:
+    """The hidden fields of the list's form."""
+    fields = page.split('action="/dead-letters"')[1]
+    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', fields)) | more
+
+
+async def test_a_message_fails_is_looked_at_replayed_fails_again_and_is_handled_once_mended(
+    publisher: FailingPublisher, person: httpx.AsyncClient
+) -> None:
+    assert "Nothing has failed for good" in (await person.get(LIST)).text
+    content = await publisher.send()
+    [letter] = await open_letters(person, 1)
+    listed = (await person.get(LIST)).text
+    assert "Unprocessable" in listed
+    assert "One message" in listed
+    shown = (await person.get(f"{LIST}/{letter}")).text
+    for part in (
+        "content.publish",
+        "publisher-commands",
+        "another attempt cannot help",
+        str(content),
+        'href="/b/acme"',
+    ):
+        assert part in shown, part
+    assert HOSTILE not in shown
+
+    decide = f"{LIST}/{letter}/decide"
+    sent = [
+        await person.post(decide, data={"once": "r1", "do": "replay", "reason": "the target is there now"})
+        for _ in range(2)
+    ]
+    assert {each.headers["location"] for each in sent} == {f"{LIST}/{letter}?done=replayed"}
+    [again] = await open_letters(person, 1)
+    assert again != letter
+    first = (await person.get(f"{LIST}/{letter}")).text
+    assert f'<a href="{LIST}/{again}">Its replay failed, too</a>' in first
+    assert "the target is there now" in first
+    assert ">Ada</dd>" in first
+    late = await person.post(decide, data={"once": "r2", "do": "replay"})
+    assert late.status_code == 409
+    assert "cannot be replayed" in late.text
+
+    publisher.is_mended = True
+    await person.post(f"{LIST}/{again}/decide", data={"once": "r3", "do": "replay"})
+
+    async def handled() -> bool:
+        return "handled as" in (await person.get(f"{LIST}/{again}")).text
+
+    await eventually(handled)
+    assert publisher.handled == [content]
+    whole = (await person.get(f"{LIST}/{again}/message.json")).json()
+    assert whole["payload"]["payload"]["content_id"] == str(content)
+    assert str(again) in (await person.get(f"{LIST}?state=any&chain=chain-acme")).text
+
+
+async def test_all_that_matched_are_replayed_and_what_came_later_stays(
+    publisher: FailingPublisher, person: httpx.AsyncClient
+) -> None:
+    contents = {await publisher.send() for _ in range(4)}
+    await open_letters(person, 4)
+    page = (await person.get(LIST)).text
+    form = form_of(page, which="all", do="replay")
+    later = await publisher.send()
+    await open_letters(person, 5)
+    publisher.is_mended = True
+    for _ in range(2):
+        told = (await person.post(LIST, data=form, follow_redirects=True)).text
+        assert "4 messages are sent again." in told
+    await open_letters(person, 1)
+    await eventually(lambda: set(publisher.handled) == contents)
+    assert later not in publisher.handled
+
+    [left] = await open_letters(person, 1)
+    without = await person.post(LIST, data={"once": "d1", "do": "discard", "chosen": left})
+    assert without.status_code == 422
+    assert "Reason" in without.text
+    discard = {"once": "d2", "do": "discard", "chosen": left, "reason": "a test"}
+    told = (await person.post(LIST, data=discard, follow_redirects=True)).text
+    assert "One message is discarded." in told
+    assert (
+        "Nothing was done"
+        in (await person.post(LIST, data=discard | {"once": "d3"}, follow_redirects=True)).text
+    )
+    assert (await person.post(LIST, data={"once": "x", "do": "burn"})).status_code == 422
+
+
+async def test_the_filter_finds_groups_and_a_brands_operator_sees_the_brands_own(
+    publisher: FailingPublisher, person: httpx.AsyncClient, signed_in_as: Any
+) -> None:
+    for brand in ("acme", "acme", "other"):
+        await publisher.send(brand)
+    await open_letters(person, 3)
+    listed = (await person.get(LIST)).text
+    group = re.search(r'href="\?(group=[^"&]+)"', listed)
+    assert group
+    await open_letters(person, 3, f"?{group[1]}")
+    await open_letters(person, 3, "?type=content.publish&queue=publisher-commands")
+    assert "No dead letter matches" in (await person.get(f"{LIST}?type=nothing")).text
+    assert (await person.get(f"{LIST}?after=nonsense&state=nonsense")).status_code == 200
+    [other] = await open_letters(person, 1, "?chain=chain-other")
+    async with signed_in_as("Otto", "operator", ["acme"]) as otto, signed_in_as("Eve", "editor") as eve:
+        await open_letters(otto, 2)
+        assert (await otto.get(f"{LIST}/{other}")).status_code == 404
+        assert (
+            await otto.post(f"{LIST}/{other}/decide", data={"once": "o", "do": "replay"})
+        ).status_code == 404
+        every = form_of((await otto.get(LIST)).text, which="all", do="discard", reason="not mine")
+        assert "2 messages are discarded" in (await otto.post(LIST, data=every, follow_redirects=True)).text
+        for path in (LIST, f"{LIST}/{other}", f"{LIST}/{other}/message.json"):
+            assert (await eve.get(path)).status_code == 403, path
+        for path in (LIST, f"{LIST}/{other}/decide"):
+            assert (await eve.post(path, data={"once": path, "do": "replay"})).status_code == 403, path
+        assert LIST not in (await eve.get("/")).text
+    await open_letters(person, 1)
+
+
+async def test_the_first_page_names_dead_letters_to_those_who_decide(
+    publisher: FailingPublisher, person: httpx.AsyncClient, signed_in_as: Any
+) -> None:
+    await publisher.send()
+    await open_letters(person, 1)
+    assert "One message failed for good" in (await person.get("/")).text
+    async with signed_in_as("Eve", "editor") as eve:
+        assert "failed for good" not in (await eve.get("/")).text
+
+
+@pytest.mark.extended
+async def test_dead_letters_in_a_browser(
+    publisher: FailingPublisher, console: Any, signed_in: Page, page_checks: Any, monitor_database_url: str
+) -> None:
+    page, url = signed_in, console.url
+    for _ in range(3):
+        await publisher.send()
+
+    async def recorded() -> bool:
+        connection = await asyncpg.connect(monitor_database_url)
+        try:
+            return await connection.fetchval("select count(*) from dead_messages") == 3
+        finally:
+            await connection.close()
+
+    await eventually(recorded)
+    await page.goto(url + LIST)
+    await page.locator("[name=chosen]").first.check()
+    await expect(page.get_by_role("button", name="Replay one message")).to_be_visible()
+    await page.get_by_label("all 3 that match").check()
+    publisher.is_mended = True
+    await page.get_by_role("button", name="Replay 3 messages").click()
+    await expect(page.locator("main")).to_contain_text("3 messages are sent again.")
+    # The list follows by itself, without a reload.
+    await expect(page.locator("main")).to_contain_text("Nothing has failed for good", timeout=60_000)
+    assert len(publisher.handled) == 3
+    await page.goto(f"{url}{LIST}?state=resolved")
+    await page.locator("tbody th a").first.click()
+    for width in (1280, 360):
+        await page.set_viewport_size({"width": width, "height": 900})
+        for path in ("", "?state=resolved"):
+            await page.goto(url + LIST + path)
+            assert not await page.evaluate("window.hit")
+            assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+            assert await page_checks.accessibility(page) == []
