@@ -1,7 +1,9 @@
 import sys
 
-# structlog loads rich where it finds it, for colours that no log of a service has: 4 MB.
-sys.modules.setdefault("rich", None)  # type: ignore[arg-type]
+# Packages load these where they find them, and go on without them; no page needs one: 8 MB. structlog and httpx take the first
+# three for colours and a command, FastAPI the last to refuse models of a kind that we have not.
+for name in ("greenlet", "pygments", "rich", "pydantic.v1"):
+    sys.modules.setdefault(name, None)  # type: ignore[arg-type]
 
 from chassis.command_line import command_line  # noqa: E402
 from console.app import build  # noqa: E402

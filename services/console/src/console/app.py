@@ -19,6 +19,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.conventions.answers import WORTH_COMPRESSING_BYTES
 from console import problem_codes
 from console.drafts import guest_links
+from console.freed_memory import give_back_large_blocks
 from console.identity_provider.client import SignInProvider
 from console.notices import UndoAct
 from console.notices import store as notices
@@ -156,4 +157,5 @@ def _screens() -> list[Any]:
 
 
 def build(settings: Settings) -> App:
+    give_back_large_blocks()
     return ConsoleApp(settings)

@@ -1,12 +1,14 @@
 """Clients of the services with a person's key. All people share the connections, and know since when a service is away."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+import ssl
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -51,8 +53,8 @@ class SharedTransport(httpx.AsyncHTTPTransport):
     closes when they have ended.
     """
 
-    def __init__(self, *, limits: httpx.Limits) -> None:
-        super().__init__(limits=limits)
+    def __init__(self, *, limits: httpx.Limits, verify: ssl.SSLContext | bool = True) -> None:
+        super().__init__(limits=limits, verify=verify)
         self._is_closed = False
         self._requests: set[asyncio.Task[httpx.Response]] = set()
         self._closing: set[asyncio.Task[None]] = set()
@@ -100,7 +102,7 @@ class ServiceConnections:
             keepalive_expiry=KEEPALIVE_SECONDS,
         )
         # Connections belong to the loop that opens them, so the transport is made here, inside it.
-        self._transport = SharedTransport(limits=limits)
+        self._transport = SharedTransport(limits=limits, verify=_authorities(urls.values()))
         self._away: dict[str, datetime] = {}
 
     async def aclose(self) -> None:
@@ -119,6 +121,13 @@ class ServiceConnections:
 
     def note_failure(self, name: str) -> Away:
         return Away(name, self._away.setdefault(name, datetime.now(UTC)))
+
+
+def _authorities(urls: Iterable[str]) -> ssl.SSLContext | bool:
+    """Returns httpx's certificate authorities, 1 MB, or a context that knows none, and trusts nobody, if no address needs them."""
+    if any(urlsplit(url).scheme == "https" for url in urls):
+        return True
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 class PersonClients:
