@@ -61,11 +61,14 @@ def _patient_services(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-async def orchestrator_url(
-    make_database: Callable[[str], Awaitable[str]], broker_urls: dict[str, str]
-) -> AsyncIterator[str]:
+async def orchestrator_database(make_database: Callable[[str], Awaitable[str]]) -> str:
+    return await make_database("orchestrator")
+
+
+@pytest.fixture
+async def orchestrator_url(orchestrator_database: str, broker_urls: dict[str, str]) -> AsyncIterator[str]:
     settings = {
-        "database_url": await make_database("orchestrator"),
+        "database_url": orchestrator_database,
         "rabbitmq_url": broker_urls["orchestrator"],
         "service_key": KEY,
         "http_port": 0,

@@ -229,3 +229,29 @@ async def test_hours_that_nobody_can_keep_are_refused(
     refused = await api.put(ACME, json={"name": "Acme", "quiet_hours": asked})
 
     assert (refused.status_code, complaint in refused.json()["detail"]) == (422, True)
+
+
+async def test_names_alone_are_listed_for_whoever_may_see_the_brands(
+    api: httpx.AsyncClient, acme: httpx.Response
+) -> None:
+    for slug in ("bean", "cocoa"):
+        (await api.put(f"/v1/brands/{slug}", json={"name": slug.title()})).raise_for_status()
+    first = (await api.get("/v1/brand-names", params={"limit": 2})).json()
+    assert first == {
+        "items": [{"slug": "acme", "name": "Acme"}, {"slug": "bean", "name": "Bean"}],
+        "next": "bean",
+    }
+    rest = (await api.get("/v1/brand-names", params={"after": first["next"]})).json()
+    assert rest == {"items": [{"slug": "cocoa", "name": "Cocoa"}], "next": None}
+    wishes = {"name": "bound", "scopes": ["read"], "brands": ["cocoa"]}
+    made = (await api.post("/v1/keys", json=wishes)).raise_for_status().json()
+    async with httpx.AsyncClient(
+        base_url=api.base_url, headers={"Authorization": f"Bearer {made['key']}"}, timeout=60, trust_env=False
+    ) as bound:
+        seen = await bound.get("/v1/brand-names")
+        assert seen.json() == rest
+        again = await bound.get("/v1/brand-names", headers={"If-None-Match": seen.headers["etag"]})
+        assert again.status_code == 304
+        await change(api, await read(api), tone="Plain.")
+        again = await bound.get("/v1/brand-names", headers={"If-None-Match": seen.headers["etag"]})
+        assert again.status_code == 304

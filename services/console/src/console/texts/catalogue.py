@@ -28,26 +28,33 @@ def language_of(accepted: str) -> str:
 
 
 class TextCatalogue:
-    """All texts in all languages, read once."""
+    """All texts in all languages; those of a screen are read when the first of them is wanted."""
 
     def __init__(self) -> None:
-        self._texts: dict[str, dict[str, str | Mapping[str, str]]] = {name: {} for name in LANGUAGES}
-        for file in files("console.texts").iterdir():
-            screen, _, rest = file.name.partition(".")
-            language = rest.removesuffix(".toml")
-            if rest.endswith(".toml"):
-                table = tomllib.loads(file.read_text(encoding="utf-8"))
-                self._texts[language].update(_flat(screen, table))
+        self._folder = files("console.texts")
+        self._texts: dict[tuple[str, str], dict[str, str | Mapping[str, str]]] = {}
 
     def keys(self, language: str) -> frozenset[str]:
-        return frozenset(self._texts[language])
+        suffix = f".{language}.toml"
+        names = [file.name for file in self._folder.iterdir()]
+        screens = [name.removesuffix(suffix) for name in names if name.endswith(suffix)]
+        return frozenset(key for screen in screens for key in self._of(language, screen))
 
     def find(self, language: str, key: str) -> str | Mapping[str, str]:
         """Raises KeyError for an unknown key."""
-        return self._texts[language][key]
+        return self._of(language, key.partition(".")[0])[key]
 
     def has(self, key: str) -> bool:
-        return key in self._texts[LANGUAGES[0]]
+        return key in self._of(LANGUAGES[0], key.partition(".")[0])
+
+    def _of(self, language: str, screen: str) -> dict[str, str | Mapping[str, str]]:
+        if (language, screen) not in self._texts:
+            try:
+                text = self._folder.joinpath(f"{screen}.{language}.toml").read_text(encoding="utf-8")
+            except FileNotFoundError:
+                return {}
+            self._texts[language, screen] = _flat(screen, tomllib.loads(text))
+        return self._texts[language, screen]
 
 
 def _flat(prefix: str, table: Mapping[str, Any]) -> dict[str, str | Mapping[str, str]]:

@@ -127,6 +127,17 @@ class BrandListItem(BrandView):
     """Why the brand begins nothing more; null if it works normally."""
 
 
+class BrandNameView(View):
+    slug: str
+    name: str
+
+
+class BrandNameList(View):
+    items: tuple[BrandNameView, ...]
+    next: str | None
+    """Send it as `after` to get the next page."""
+
+
 class BrandList(View):
     items: tuple[BrandListItem, ...]
     next: str | None

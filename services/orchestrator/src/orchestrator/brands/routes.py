@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from http import HTTPStatus
-from typing import Annotated, TypeAlias
+from typing import Annotated, Final, TypeAlias
 
 from fastapi import APIRouter, Header, Path, Query, Response
 
@@ -36,10 +36,19 @@ from orchestrator.brands.domain import (
     check_writer,
     is_slug,
 )
-from orchestrator.brands.models import BrandAgentView, BrandDetails, BrandList, BrandListItem, BrandRequest
-from orchestrator.brands.store import BrandRow, brands_page, find_brand, hold_brand, upsert_brand
+from orchestrator.brands.models import (
+    BrandAgentView,
+    BrandDetails,
+    BrandList,
+    BrandListItem,
+    BrandNameList,
+    BrandNameView,
+    BrandRequest,
+)
+from orchestrator.brands.store import BrandRow, brands_page, find_brand, hold_brand, names_page, upsert_brand
 from orchestrator.removal import check_not_erasing
 
+MAX_NAMES: Final = 1_000
 AgentOf: TypeAlias = Callable[[Connection, BrandRow], Awaitable[BrandAgentView]]
 WaitsOf: TypeAlias = Callable[[Connection, Sequence[BrandRow]], Awaitable[Sequence[str | None]]]
 
@@ -180,6 +189,28 @@ def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRou
         answer = BrandList(
             items=tuple(BrandListItem.of(brand, waits=why) for brand, why in zip(page, waits, strict=True)),
             next=page[-1].slug if len(found) > limit else None,
+        )
+        return conditional(answer.model_dump_json(), if_none_match)
+
+    @routes.get("/brand-names", summary="List names of brands", response_model=BrandNameList, responses=READ)
+    async def list_brand_names(
+        caller: MayRead,
+        after: Annotated[
+            str,
+            Query(pattern=SLUG_PATTERN, max_length=MAX_BRAND_SLUG, description="`next` of the page before."),
+        ] = "",
+        limit: Annotated[
+            int, Query(description="Maximum number of entries.", ge=1, le=MAX_NAMES)
+        ] = MAX_NAMES,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """Slugs and names of all brands, by slug: for choices, where `GET /v1/brands` would say more than is shown."""
+        async with database.connection() as connection:
+            found = await names_page(connection, slugs=caller.brands, after=after, limit=limit + 1)
+        page = found[:limit]
+        answer = BrandNameList(
+            items=tuple(BrandNameView(slug=slug, name=name) for slug, name in page),
+            next=page[-1][0] if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
 

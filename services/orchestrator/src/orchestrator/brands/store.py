@@ -89,6 +89,19 @@ async def brands_page(
     return [_brand(row) for row in rows]
 
 
+async def names_page(
+    connection: Connection, *, slugs: Collection[str] | None, after: str, limit: int
+) -> list[tuple[str, str]]:
+    """Slugs and names of a page of brands, as `brands_page` finds them."""
+    rows = await connection.fetch(
+        "select slug, name from brands where ($1::text[] is null or slug = any ($1)) and slug > $2 order by slug limit $3",
+        None if slugs is None else list(slugs),
+        after,
+        limit,
+    )
+    return [(row["slug"], row["name"]) for row in rows]
+
+
 async def end_quiet_periods(connection: Connection) -> list[BrandSlug]:
     """Replaces each quiet period that is over with the next one; returns the slugs of their brands."""
     rows = await connection.fetch(
