@@ -28,7 +28,6 @@ def section(heading: str) -> list[tuple[list[str], str]]:
 
 IN_THE_CONSOLE = section("What each command of `brandctl` is there")
 AT_THE_TERMINAL = section("What belongs to the terminal alone")
-NOT_YET = section("What has no screen yet")
 
 
 def commands(of: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
@@ -41,7 +40,7 @@ def commands(of: Any, path: tuple[str, ...] = ()) -> Iterator[str]:
 
 
 def test_each_command_is_told_once() -> None:
-    told = Counter(each for row in (*IN_THE_CONSOLE, *AT_THE_TERMINAL, *NOT_YET) for each in row[0])
+    told = Counter(each for row in (*IN_THE_CONSOLE, *AT_THE_TERMINAL) for each in row[0])
     assert {each for each, times in told.items() if times > 1} == set()
     known = set(commands(get_command(assemble())))
     assert known - told.keys() == set(), "docs/console.md says nothing of these"

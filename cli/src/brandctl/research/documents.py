@@ -1,6 +1,6 @@
 """`brandctl documents`: the folder's files and the brands' documents that research reads or has set aside."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -12,6 +12,7 @@ from brandctl.commands import Group, Result
 from brandctl.errors import FAILURES, CommandError
 from brandctl.listing import Listing
 from brandctl.terminal import note
+from client.documents import alike
 from client.errors import ClientError
 from client.pages import MAX_PAGE, pages_of
 from client.services.research import Research
@@ -35,7 +36,6 @@ For example:
 )
 
 _Thing = TypeVar("_Thing")
-_OF_BOTH: Final = ("id", "size", "state", "problem", "title", "passages")
 _FILES: Final = Listing(
     {
         "id": "id",
@@ -70,19 +70,6 @@ BrandOrFolder = Annotated[
     str | None,
     typer.Option("--brand", help="Slug of the brand whose documents these are.", show_default="the folder"),
 ]
-
-
-def documents_of(research: Research, brand: str) -> Iterator[dict[str, Any]]:
-    """Yields a brand's documents, named as files of the folder are."""
-    return _documents(pages_of(research.list_documents, brand, limit=MAX_PAGE))
-
-
-def _documents(pages: Iterable[Any]) -> Iterator[dict[str, Any]]:
-    for page in pages:
-        for each in page["items"]:
-            rights = {name: each[name] for name in ("licence", "own") if name in each}
-            path, since = each.get("path", each.get("name")), each.get("since", each.get("uploaded_at"))
-            yield {name: each[name] for name in _OF_BOTH} | {"path": path, "since": since} | rights
 
 
 @app.command()
@@ -197,7 +184,7 @@ def list_documents(
     state = "set_aside" if set_aside else "skipped" if skipped else None
     read = (research.list_corpus_documents,) if brand is None else (research.list_documents, brand)
     pages = list(pages_of(*read, limit=MAX_PAGE, state=state))
-    found = list(_documents(pages))
+    found = list(alike(pages))
     if (waiting := pages[-1]["counts"].get("waiting", 0)) > 0:
         note(f"Research is still reading: {waiting} files are left.")
     listing = _FILES if brand is None else _OF_BRAND
@@ -229,7 +216,7 @@ def release(
         raise typer.BadParameter("give ids, or --all", param_hint="ID")
     if all_:
         read = (research.list_corpus_documents,) if brand is None else (research.list_documents, brand)
-        found = _documents(pages_of(*read, limit=MAX_PAGE, state="set_aside"))
+        found = alike(pages_of(*read, limit=MAX_PAGE, state="set_aside"))
         documents = [each["id"] for each in found]
     if not documents:
         raise CommandError("No document is set aside.")

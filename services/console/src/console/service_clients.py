@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 UPLOAD_SECONDS: Final = 300.0
 """Timeout of handing a file to a service."""
+EXPORT_SECONDS: Final = 300.0
+"""Timeout of each part of a site's export."""
 _MOST_CONNECTIONS: Final = 100
 _ENDING_SECONDS: Final = 2
 """How long requests may still take when the process ends."""
@@ -116,6 +118,11 @@ class ServiceConnections:
             Address(self._urls[name], key), transport=self._transport, timeout=seconds or self._seconds
         )
 
+    def for_a_thread(self, name: str, key: str) -> Any:
+        """Creates the synchronous client of a service, which has connections of its own."""
+        made = getattr(import_module(f"client.services.{name}"), name.title())
+        return made(Address(self._urls[name], key))
+
     def note_answer(self, name: str) -> None:
         self._away.pop(name, None)
 
@@ -142,11 +149,22 @@ class PersonClients:
         """The same clients without what else is known of the person, to be kept for longer than a request."""
         return PersonClients(self._connections, self._key)
 
+    def for_a_thread(self, name: str) -> Any:
+        """The synchronous client of a service, for work in a thread; who asks for it closes it."""
+        return self._connections.for_a_thread(name, self._key())
+
     @property
     def research_for_uploads(self) -> "AsyncResearch":
         """The client of research that waits until a large file is taken."""
         found = self._connections.service("research", self._key(), seconds=UPLOAD_SECONDS)
         return cast("AsyncResearch", found)
+
+    @property
+    def publisher_for_exports(self) -> "AsyncPublisher":
+        """The client of the publisher that waits while it draws pictures."""
+        return cast(
+            "AsyncPublisher", self._connections.service("publisher", self._key(), seconds=EXPORT_SECONDS)
+        )
 
     def _client(self, name: str) -> Any:
         if name not in self._made:

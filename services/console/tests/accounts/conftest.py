@@ -96,15 +96,17 @@ async def acme(console: Any) -> None:
 
 @pytest.fixture
 def another(console: Any) -> Callable[..., AbstractAsyncContextManager[httpx.AsyncClient]]:
-    """A context in which Eve is signed in, with a role and perhaps bound to brands."""
+    """A context in which Eve, or another person, is signed in, with a role and perhaps bound to brands."""
 
     @asynccontextmanager
-    async def sign_in(role: str, brands: list[str] | None = None) -> AsyncIterator[httpx.AsyncClient]:
+    async def sign_in(
+        role: str, brands: list[str] | None = None, name: str = "Eve"
+    ) -> AsyncIterator[httpx.AsyncClient]:
         async with httpx.AsyncClient(
             base_url=console.url, headers={"Origin": console.url}, timeout=60, trust_env=False
         ) as made:
-            link = await console.invite("Eve", role, brands)
-            answer = await made.post(link, data={"name": "Eve", "password": PASSWORD})
+            link = await console.invite(name, role, brands)
+            answer = await made.post(link, data={"name": name, "password": PASSWORD})
             assert answer.status_code == 303
             yield made
 

@@ -62,6 +62,9 @@ async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
         assert "ada" in target
         assert "<fieldset disabled" in target
         assert "Save the settings" not in target
+        assert "the right “operate”, which your role (viewer) does not have" in target
+        empty = (await eve.get("/b/acme/articles")).text
+        assert "the right “submit”, which your role (viewer) does not have" in empty
         assert "Remove the settings" not in target
         for path in (f"{ACCOUNTS}/targets", WORDPRESS, f"{WORDPRESS}/remove"):
             assert (await eve.post(path, data={"once": "x", "name": "y"})).status_code == 403, path

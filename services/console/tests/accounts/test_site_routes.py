@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from html import unescape
 from io import BytesIO
 from typing import Any
+from zipfile import ZipFile
 
 import asyncpg
 import httpx
@@ -17,6 +18,7 @@ from client.services.publisher import AsyncPublisher
 KEY = "test-service-key-0123456789"
 PASSWORD = "correct horse battery staple"
 SITE = "/b/acme/site"
+HOSTILE = '<script>window.hit = 1</script>"><img src=x onerror="window.hit = 1">'
 FIELDS = {"accent": "#1f6154", "typefaces": "sans", "was-typefaces": "serif", "tags": "espresso\ntea"}
 
 
@@ -126,6 +128,76 @@ async def test_a_refused_form_keeps_what_was_typed(acme: None, person: httpx.Asy
     assert 'role="alert"' in answer.text
     assert 'value="http://&lt;b&gt;"' in answer.text
     assert 'value="Ada &lt;i&gt;"' in answer.text
+
+
+async def test_the_whole_site_is_downloaded_as_the_publisher_makes_it(
+    console: Any, acme: None, person: httpx.AsyncClient, publisher_database_url: str, another: Any
+) -> None:
+    assert "Download the site as files" in (await person.get(SITE)).text
+    none = await person.post(f"{SITE}/export", data={"once": "e0"})
+    assert (none.status_code, 'role="alert"' in none.text) == (404, True)
+    await publish_page(publisher_database_url)
+    answer = await person.post(
+        f"{SITE}/export", data={"once": "e1", "export_address": "https://example.org/news"}
+    )
+    assert answer.headers["content-disposition"] == 'attachment; filename="acme-site.zip"'
+    with ZipFile(BytesIO(answer.content)) as archive:
+        assert archive.testzip() is None
+        page = archive.read("acme/cold-brew.html").decode()
+    assert "https://example.org/news/cold-brew" in page
+    assert "<script>window" not in page
+    wrong = await person.post(f"{SITE}/export", data={"once": "e2", "export_address": "javascript:<b>"})
+    assert (wrong.status_code, 'value="javascript:&lt;b&gt;"' in wrong.text) == (422, True)
+    async with another("editor", ["acme"]) as eve:
+        assert "Download the site as files" not in (await eve.get(SITE)).text
+        assert (await eve.post(f"{SITE}/export", data={"once": "e3"})).status_code == 403
+    await console.orchestrator.set_brand("rival", name="Rival")
+    async with another("operator", ["rival"], "Olga") as olga:
+        assert (await olga.post(f"{SITE}/export", data={"once": "e4"})).status_code == 404
+
+
+async def publish_page(database_url: str) -> None:
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.execute(
+            "insert into sites (brand_slug, name, description, language) values ('acme', 'Acme', '', 'en')"
+            " on conflict do nothing"
+        )
+        await connection.execute(
+            """
+            insert into pages (content_id, brand_slug, slug, keyword, title, meta_description, body_html, sections, sources,
+                               cited, word_count, content_updated_at, markup_version)
+            values (gen_random_uuid(), 'acme', 'cold-brew', 'cold brew', $1, '', '<p>It steeps.</p>', '[]', '[]', '{}', 2,
+                    now(), 1000)
+            """,
+            HOSTILE,
+        )
+    finally:
+        await connection.close()
+
+
+async def test_search_engines_are_told_or_not_and_what_is_missing_is_said(
+    acme: None, person: httpx.AsyncClient, publisher: AsyncPublisher, another: Any
+) -> None:
+    shown = (await person.get(SITE)).text
+    assert "Search engines are not told." in shown
+    assert 'href="/b/acme/accounts/connect/indexnow"' in shown
+    told = [await person.post(f"{SITE}/indexnow/on", data={"once": "i1"}) for _ in range(2)]
+    assert {each.headers["location"] for each in told} == {f"{SITE}?done=indexnow_on#indexnow"}
+    shown = (await person.get(f"{SITE}?done=indexnow_on")).text
+    assert "Search engines are told of changed pages from now on." in shown
+    assert "Nothing was told yet." in shown
+    first = await publisher.get_indexnow("acme")
+    assert first["is_on"]
+    off = await person.post(f"{SITE}/indexnow/off", data={"once": "i4"}, follow_redirects=True)
+    assert "Search engines are told nothing more." in off.text
+    assert not (await publisher.get_indexnow("acme"))["is_on"]
+    assert (await person.get(f"{SITE}/indexnow/on")).headers["location"] == SITE
+    assert (await person.post(f"{SITE}/indexnow/maybe", data={"once": "i2"})).status_code == 422
+    async with another("viewer", ["acme"]) as eve:
+        assert "Tell search engines of changed pages" not in (await eve.get(SITE)).text
+        assert (await eve.post(f"{SITE}/indexnow/on", data={"once": "i3"})).status_code == 403
+    assert not (await publisher.get_indexnow("acme"))["is_on"]
 
 
 async def test_defaults_are_restored_only_after_the_password(

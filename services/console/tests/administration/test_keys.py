@@ -58,6 +58,24 @@ async def test_a_key_is_shown_once_made_once_and_works(
     assert (await named(console, "newsroom"))["revoked_by"] == "ada"
 
 
+async def test_a_key_is_limited_as_often_as_is_wanted(console: Any, person: httpx.AsyncClient) -> None:
+    await console.orchestrator.create_key(name="newsroom", scopes=["read"])
+    key = await named(console, "newsroom")
+    path = f"{KEYS}/{key['key_id']}/limit"
+    set_to = await person.post(path, data={"once": "l1", "per_minute": "42"}, follow_redirects=True)
+    assert "The limit is set." in set_to.text
+    assert 'value="42"' in set_to.text
+    assert (await named(console, "newsroom"))["per_minute"] == 42
+    for number, wrong in enumerate(("many <b>", "0", "999999999")):
+        refused = await person.post(path, data={"once": f"no{number}", "per_minute": wrong})
+        assert (refused.status_code, 'role="alert"' in refused.text) == (422, True), wrong
+    await person.post(path, data={"once": "l2", "per_minute": ""})
+    assert (await named(console, "newsroom"))["per_minute"] == key["per_minute"]
+    own = await named(console, "ada")
+    left = await person.post(f"{KEYS}/{own['key_id']}/limit", data={"once": "l3", "per_minute": "1"})
+    assert (left.status_code, "Remove the person instead." in left.text) == (422, True)
+
+
 async def test_what_is_refused_stays_in_the_form(console: Any, person: httpx.AsyncClient) -> None:
     wanted = FIELDS | {"name": "News Room <b>", "per_minute": "many"}
     refused = await person.post(KEYS, data={"once": "k1", **wanted})
@@ -101,7 +119,12 @@ async def test_only_owners_see_and_make_keys(console: Any, signed_in_as: Any) ->
     async with signed_in_as("Olga", "operator") as olga:
         assert KEYS not in (await olga.get("/")).text
         assert (await olga.get(KEYS)).status_code == 403
-        for path in (KEYS, f"{KEYS}/4fX0w8QbVn2L/rotate", f"{KEYS}/4fX0w8QbVn2L/revoke"):
+        for path in (
+            KEYS,
+            f"{KEYS}/4fX0w8QbVn2L/rotate",
+            f"{KEYS}/4fX0w8QbVn2L/revoke",
+            f"{KEYS}/4fX0w8QbVn2L/limit",
+        ):
             assert (await olga.post(path, data={"once": "x", **FIELDS})).status_code == 403, path
 
 

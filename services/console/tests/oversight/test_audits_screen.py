@@ -158,6 +158,9 @@ async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
             shown = (await eve.get(path)).text
             assert "Articles whose research is old" in shown
             assert f'action="{AUDITS}' not in shown
+            for right in ("submit", "review"):
+                lacks = f"the right “{right}”, which your role (viewer) does not have"
+                assert shown.count(lacks) == 1, (path, right)
         assert (await eve.post(AUDITS, data={"once": "x"})).status_code == 403
         assert (await eve.post(f"{address}/remedy", data={"once": "y", "finding": "0"})).status_code == 403
     assert len((await console.orchestrator.list_cycles(brand="acme"))["items"]) == 1

@@ -178,7 +178,9 @@ async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
         assert "<fieldset disabled" in shown
         for absent in ("data-upload", "Save where", "/sources/folder"):
             assert absent not in shown, absent
-        assert "Remove brew.md" not in (await eve.get(document)).text
+        one = (await eve.get(document)).text
+        assert "Remove brew.md" not in one
+        assert "the right “submit”, which your role (viewer) does not have" in one
         assert (await eve.get(f"{SOURCES}/folder")).status_code == 403
         paths = (SOURCES, f"{document}/release", f"{document}/remove", f"{SOURCES}/folder/1/release")
         for path in paths:

@@ -247,6 +247,23 @@ async def _fill_queue(social: AsyncSocial, database_url: str, article: str, titl
         await connection.close()
 
 
+async def _add_doubtful_article(database_url: str, title: str) -> None:
+    """An article of which nobody knows whether it is at another place."""
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.execute(
+            """
+            insert into receipts (receipt_id, kind, account, brand_slug, subject, prepared, steps, step, state, detail)
+            values ($1, 'wordpress', 'blog', $2, $3, '{}', '{post}', 'post', 'in_doubt', $3)
+            """,
+            uuid4(),
+            BRAND,
+            title,
+        )
+    finally:
+        await connection.close()
+
+
 async def _begin_newsletter(
     gateway: AsyncGateway, publisher: AsyncPublisher, database_url: str, *addresses: str
 ) -> None:
@@ -321,6 +338,7 @@ async def hostile_brand(
         "subscriber": f"{hostile('reader')}@acme.example",
         # Shown as JSON, in which a quotation mark has a backslash.
         "message": hostile("A message").replace('"', "'"),
+        "doubtful article": hostile_text("An article in doubt"),
     }
     async with AsyncExitStack() as open_until_the_end:
         enter = open_until_the_end.enter_async_context
@@ -405,6 +423,7 @@ async def hostile_brand(
         await _begin_newsletter(
             gateway, publisher, database_urls["publisher"], words["subscriber"], "new@acme.example"
         )
+        await _add_doubtful_article(database_urls["publisher"], words["doubtful article"])
         await _fill_queue(social, database_urls["social"], posts[0]["content_id"], words["queued post"])
 
         owner = await enter(_browser(console.url))

@@ -10,12 +10,13 @@ from uuid import UUID
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
 from console.articles import views
 from console.drafts import notes
+from console.drafts.draft_page import PAGE_HEADERS
 from console.list_filters import ListFilter, safe_link
 from console.notices import Notice, told
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
@@ -102,9 +103,21 @@ async def _show(
         places=views.places_of(content, home, placements["items"] if placements else ()),
         measures=views.measures_of(score["measures"]) if score else (),
         safe=safe_link,
+        is_on_site=views.is_on_site(content, settings),
         may_review=viewer.may(Scope.REVIEW),
         may_delete=viewer.may(Scope.ADMIN),
     )
+
+
+@router.get("/b/{brand}/articles/{content_id}/mail.html")
+async def download_for_mail(brand: str, content_id: str, viewer: Viewer) -> Response:
+    """The published article as HTML for mail programs. As a file alone: no browser shows it as a page of the console."""
+    content = await viewer.orchestrator.get_article(content_id)
+    if content["brand"]["slug"] != brand:
+        raise HTTPException(HTTPStatus.NOT_FOUND)
+    document = await viewer.publisher.get_newsletter(brand, content["slug"])
+    headers = {**PAGE_HEADERS, "Content-Disposition": f'attachment; filename="{brand}-mail.html"'}
+    return HTMLResponse(document, headers=headers)
 
 
 @router.post("/b/{brand}/articles/{content_id}/take-down")

@@ -99,3 +99,10 @@ def _bound(measure: Mapping[str, Any]) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:g}"
+
+
+def is_on_site(content: Mapping[str, Any], settings: Mapping[str, Any] | None) -> bool:
+    """Whether the brand's own site has a page of the article, as far as the brand's settings say."""
+    if article_state(content) != "published":
+        return False
+    return settings is None or "site" in {settings["target"], *(settings.get("targets") or ())}

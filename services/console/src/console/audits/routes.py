@@ -48,6 +48,7 @@ async def _list(
     latest = None
     if found and found["items"] and not after:
         latest = await viewer.orchestrator.get_audit(brand, found["items"][0]["audit_id"])
+    groups = views.groups_of(latest, brand, viewer.person.scopes) if latest else ()
     return page(
         request,
         viewer,
@@ -58,7 +59,9 @@ async def _list(
         refusal=refusal,
         after=after,
         audit=latest,
-        groups=views.groups_of(latest, brand, viewer.person.scopes) if latest else (),
+        groups=groups,
+        # The page says anyway who may audit.
+        lacking=[each for each in views.lacking(groups) if each is not Scope.SUBMIT],
         total=views.total,
         may_submit=viewer.may(Scope.SUBMIT),
     )
@@ -93,6 +96,7 @@ async def _show(
     status: int = HTTPStatus.OK,
 ) -> Response:
     audit = await viewer.orchestrator.get_audit(brand, audit_id)
+    groups = views.groups_of(audit, brand, viewer.person.scopes)
     return page(
         request,
         viewer,
@@ -101,7 +105,8 @@ async def _show(
         done=done_word(request, views.DONE),
         refusal=refusal,
         audit=audit,
-        groups=views.groups_of(audit, brand, viewer.person.scopes),
+        groups=groups,
+        lacking=views.lacking(groups),
     )
 
 

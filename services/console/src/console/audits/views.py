@@ -1,6 +1,6 @@
 """Contents of the pages about audits. Pure: no I/O."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, Final
@@ -47,6 +47,8 @@ class FindingLine:
     """Address of the page or source on the web."""
     remedy: str
     """Empty: there is none, or the person may not."""
+    lacking: Scope | None
+    """What the person lacks for the remedy."""
     is_under_way: bool
 
 
@@ -85,6 +87,7 @@ def _line(number: int, finding: Mapping[str, Any], brand: str, scopes: frozenset
         _page(finding, brand),
         safe_link(finding["address"]),
         remedy if scope in scopes and not under_way else "",
+        scope if remedy and scope not in scopes and not under_way else None,
         under_way,
     )
 
@@ -108,3 +111,8 @@ def finding_at(audit: Mapping[str, Any], number: str) -> Mapping[str, Any] | Non
 def total(audit: Mapping[str, Any]) -> int:
     """The number of listed findings."""
     return sum(audit["counts"].values())
+
+
+def lacking(groups: Iterable[FindingGroup]) -> list[Scope]:
+    """The scopes that the person lacks for remedies, each once."""
+    return sorted({each.lacking for group in groups for each in group.lines if each.lacking})

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import available_timezones
 
 from fastapi import APIRouter
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from chassis.http.callers import Scope
 from client import RefusedError
 from client.connections import etag_of
 from console.brand_settings import views
+from console.brand_settings.exporting import TooManyExportsError, begin_export
 from console.calendar import links as calendar_links
 from console.drafts import notes
 from console.list_filters import safe_link
@@ -41,7 +43,7 @@ if TYPE_CHECKING:
     from client.services.orchestrator import answers
 
 NAVIGATION: Final = (NavigationEntry("brand_settings", "/b/{brand}/settings", 130),)
-DONE: Final = ("saved", "nothing", "paused", "resumed")
+DONE: Final = ("saved", "nothing", "paused", "resumed", "may_export")
 """What the page says was done, by the word in its address."""
 _OPERATION: Final = "PUT /v1/brands/{slug}"
 _UNKNOWN_TAG: Final = '"unknown"'
@@ -173,6 +175,35 @@ async def _undo_pause(viewer: PageViewer, thing: Sequence[Any]) -> None:
 
 
 UNDO: Final[dict[str, UndoAct]] = {"brand.resume": _undo_pause}
+
+
+@router.post("/b/{brand}/settings/export")
+async def export(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
+    """Sends all data of a brand as a zip file, once the password was given lately: it has the subscribers' addresses.
+
+    A file that has begun can say no more. So each service is asked before, and a service that is away is a page that says so.
+    """
+    viewer.check_may(Scope.OPERATE)
+    if not viewer.is_confirmed:
+        await confirm_password(request, viewer, form)
+        # The browser shows the page that asked until it goes to another one, which a file is not.
+        return redirect(request, f"/b/{brand}/settings?done=may_export")
+    await viewer.orchestrator.get_brand(brand)
+    await viewer.research.get_sources(brand)
+    await viewer.publisher.list_subscribers(brand, limit=1)
+    await viewer.social.list_reach(brand, limit=1)
+    try:
+        pieces = begin_export(viewer.alone(), brand)
+    except TooManyExportsError:
+        raise HTTPException(
+            HTTPStatus.TOO_MANY_REQUESTS, viewer.t("brand_settings.export.too_many")
+        ) from None
+    headers = {
+        "Content-Disposition": f'attachment; filename="{brand}.zip"',
+        # It is compressed already.
+        "Content-Encoding": "identity",
+    }
+    return StreamingResponse(pieces, media_type="application/zip", headers=headers)
 
 
 @router.get("/b/{brand}/settings/erase")

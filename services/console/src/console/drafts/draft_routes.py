@@ -52,6 +52,8 @@ def draft_routes() -> APIRouter:
     routes = APIRouter(prefix="/b/{brand}/drafts/{content_id}")
     _add_reading(routes)
     add_editing(routes)
+    # First, since the paths of decisions have a word in the place of `looked`.
+    _add_looking(routes)
     _add_deciding(routes)
     add_notes(routes)
     add_guest_links(routes)
@@ -125,6 +127,24 @@ def _add_reading(routes: APIRouter) -> None:
             lines=diff_lines(found["diff"]),
             is_cut=found["is_cut"],
             once_needed=viewer.may(Scope.REVIEW),
+        )
+
+
+def _add_looking(routes: APIRouter) -> None:
+    @routes.post("/decisions/looked")
+    async def look_at_draft(
+        request: Request, brand: str, content_id: str, viewer: Viewer, form: FormData
+    ) -> Response:
+        """Says that a person has looked at the draft, and decides nothing."""
+        viewer.check_may(Scope.REVIEW)
+        draft = await find_draft(viewer, brand, content_id)
+
+        async def act() -> Response:
+            await viewer.orchestrator.mark_reviewed(content_id, idempotency_key=form.once or None)
+            return await decided(request, viewer, draft, "looked", form.text("next"))
+
+        return await once(
+            request, viewer, form, refusals_shown(request, brand, content_id, viewer, act, form)
         )
 
 

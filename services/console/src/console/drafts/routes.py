@@ -24,7 +24,7 @@ from console.drafts.views import (
     is_id,
 )
 from console.mass_actions.acting import MOST_AT_ONCE, MassItem, MassPress, whole_list
-from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, page
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, done_word, once, page, redirect
 from console.saved_views import saved_views
 from console.watching.pages import LivePage
 
@@ -33,7 +33,9 @@ UNDO: Final = decided.UNDO
 LIVE: Final = (LivePage("/b/{brand}/drafts/{content_id}", read_draft),)
 PAGE_SIZE: Final = 25
 _BATCH: Final = 100
-_DONE: Final = frozenset({"approve", "schedule", "reject", "return", "unschedule"})
+_DONE: Final = frozenset({"approve", "schedule", "reject", "return", "unschedule", "looked"})
+"""What was done to a draft, by the word in the address."""
+_ALL_LOOKED: Final = "all_looked"
 
 router = APIRouter()
 
@@ -41,6 +43,18 @@ router = APIRouter()
 @router.get("/b/{brand}/drafts")
 async def list_drafts(request: Request, brand: str, viewer: Viewer) -> Response:
     return await _list(request, brand, viewer)
+
+
+@router.post("/b/{brand}/drafts/looked")
+async def look_at_all(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
+    """Says that a person has looked at all that waits, without deciding: the brand goes on writing."""
+    viewer.check_may(Scope.REVIEW)
+
+    async def act() -> Response:
+        await viewer.orchestrator.mark_brand_reviewed(brand, idempotency_key=form.once or None)
+        return redirect(request, f"/b/{brand}/drafts?done={_ALL_LOOKED}")
+
+    return await once(request, viewer, form, act)
 
 
 @router.post("/b/{brand}/drafts/decide")
@@ -123,6 +137,7 @@ async def _list(
         "refusal": refusal,
         "done": done if done in _DONE and is_id(of) else "",
         "done_id": of,
+        "all_looked": done_word(request, (_ALL_LOOKED,)),
         **parts,
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if refusal else HTTPStatus.OK

@@ -20,6 +20,7 @@ from console.pages import (
     Viewer,
     done_word,
     once,
+    once_or_refused,
     once_shown,
     page,
     redirect,
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from client.services.orchestrator import answers
 
 NAVIGATION: Final = (NavigationEntry("keys", "/keys", 40, Scope.ADMIN),)
-DONE: Final = ("revoked", "shown")
+DONE: Final = ("revoked", "shown", "limited")
 """What the page says was done, by the word in its address."""
 _PAGE: Final = 50
 _PLACE: Final = re.compile("[0-9A-Za-z]{1,20}")
@@ -121,6 +122,24 @@ async def rotate_key(request: Request, key_id: str, viewer: Viewer, form: FormDa
 
     refused = partial(_list, request, viewer)
     return await once_shown(request, viewer, form, act, "/keys?done=shown", refused)
+
+
+@router.post("/keys/{key_id}/limit")
+async def limit_key(request: Request, key_id: str, viewer: Viewer, form: FormData) -> Response:
+    """Sets how often a key may be used in a minute; requests of the present minute count."""
+    viewer.check_owner()
+    await confirm_password(request, viewer, form)
+    await _check_no_persons(request, viewer, key_id)
+
+    async def act() -> Response:
+        per_minute = views.wanted_limit(form.text("per_minute"))
+        await viewer.orchestrator.update_key(
+            key_id,
+            per_minute=per_minute,  # type: ignore[arg-type]  # a text that is no number is refused there
+        )
+        return redirect(request, "/keys?done=limited")
+
+    return await once_or_refused(request, viewer, form, act, partial(_list, request, viewer))
 
 
 @router.post("/keys/{key_id}/revoke")

@@ -40,15 +40,19 @@ def typed_fields(form: Form) -> KeyFields:
 
 def wanted_key(fields: KeyFields, zone: str) -> dict[str, Any]:
     """Returns the request for a key; malformed values are sent as typed, for the service to refuse."""
-    limit = fields.per_minute
-    number = limit.isascii() and limit.isdigit() and len(limit) <= _LONGEST_NUMBER
     return {
         "name": fields.name,
         "scopes": list(fields.scopes),
         "brands": list(fields.brands) or None,
         "expires_at": _end_of(fields.last_day, zone) if fields.last_day else None,
-        "per_minute": (int(limit) if number else limit) if limit else None,
+        "per_minute": wanted_limit(fields.per_minute),
     }
+
+
+def wanted_limit(typed: str) -> int | str | None:
+    """Returns how often a key may be used in a minute; None: as often as its scopes allow."""
+    number = typed.isascii() and typed.isdigit() and len(typed) <= _LONGEST_NUMBER
+    return (int(typed) if number else typed) if typed else None
 
 
 def _end_of(day: str, zone: str) -> str:

@@ -19,7 +19,7 @@ from console.list_filters import ListFilter, safe_link
 from console.mass_actions.acting import MOST_AT_ONCE
 from console.notices import Notice, Undo, told
 from console.pages import Form, FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
-from console.posts import mass, reach, rules, views
+from console.posts import mass, reach, repeats, rules, views
 from console.saved_views import saved_views
 
 NAVIGATION: Final = (NavigationEntry("posts", "/b/{brand}/posts", 50),)
@@ -29,7 +29,7 @@ router = APIRouter(include_in_schema=False)
 # First, since other paths have a post's id in the place of `rules` and `reach`.
 router.include_router(rules.router)
 router.include_router(reach.router)
-UNDO: Final = {**mass.UNDO, **rules.UNDO}
+UNDO: Final = {**mass.UNDO, **rules.UNDO, **repeats.UNDO}
 buttons = APIRouter(prefix="/b/{brand}/posts/{post_id}")
 
 
@@ -269,4 +269,5 @@ async def repeat_post(press: Press) -> Response:
 
 
 router.include_router(mass.router)
+router.include_router(repeats.router)
 router.include_router(buttons)

@@ -21,7 +21,7 @@ from console.pages import (
     page,
     redirect,
 )
-from console.providers import views
+from console.providers import exams, views
 from console.service_clients import sentence_by_code
 from console.sign_in.confirming import confirm_password
 
@@ -30,7 +30,9 @@ DONE: Final = ("connected", "removed")
 """What the page says was done, by the word in its address."""
 SECRET: Final = "provider_password"  # noqa: S105  (a name)
 """The field of the key: by this name no page keeps it for a person who has to sign in again."""
+LIVE: Final = exams.LIVE
 router = APIRouter(include_in_schema=False)
+router.include_router(exams.router)
 
 
 @router.get("/providers")

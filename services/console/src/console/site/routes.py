@@ -1,13 +1,15 @@
 """Routes of the page about a brand's own site."""
 
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
 from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query
 from markupsafe import escape
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response, StreamingResponse
 
 from chassis.http.callers import Scope
 from client import ClientError, RefusedError
@@ -25,11 +27,12 @@ from console.pages import (
     page,
     redirect,
 )
+from console.service_clients import is_away, sentence_of
 from console.sign_in.confirming import confirm_password
 from console.site import views
 
 NAVIGATION: Final = (NavigationEntry("site", "/b/{brand}/site", 80),)
-DONE: Final = ("saved", "nothing", "reset", "logo_set", "logo_removed")
+DONE: Final = ("saved", "nothing", "reset", "logo_set", "logo_removed", "indexnow_on", "indexnow_off")
 """What the page says was done, by the word in its address."""
 
 MAX_LOGO_BYTES: Final = 1_000_000
@@ -54,11 +57,13 @@ async def _show(
     refusal: str = "",
     both: tuple[views.BothChanged, ...] = (),
     status: int = HTTPStatus.OK,
+    export_address: str = "",
 ) -> Response:
     parts = await viewer.gather(
         settings=viewer.publisher.get_site_settings(brand),
         logo=_logo(viewer, brand),
         read=viewer.publisher.get_views(brand),
+        indexnow=viewer.publisher.get_indexnow(brand),
     )
     settings, read = parts["settings"], parts["read"]
     stored = views.fields_of(settings) if settings else {}
@@ -86,6 +91,7 @@ async def _show(
         typefaces=views.TYPEFACES,
         widths=views.WIDTHS,
         safe=safe_link,
+        export_address=export_address,
         may_operate=viewer.may(Scope.OPERATE),
     )
 
@@ -172,6 +178,61 @@ async def set_logo(request: Request, brand: str, viewer: Viewer) -> Response:
     return await once_or_refused(
         request, viewer, Form([("once", request.query_params.get("once", ""))]), act, refused
     )
+
+
+@router.post("/b/{brand}/site/export")
+async def export_site(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
+    """Sends the whole site as a zip file, as the publisher makes it. Its first part is read before the answer begins."""
+    viewer.check_may(Scope.OPERATE)
+    async with AsyncExitStack() as stack:
+        try:
+            parts = await stack.enter_async_context(
+                viewer.publisher_for_exports.export_site(brand, address=form.text("export_address") or None)
+            )
+            first = await anext(parts, b"")
+        except RefusedError as error:
+            if is_away(error):
+                raise
+            refusal = sentence_of(error, viewer.t)
+            return await _show(
+                request,
+                brand,
+                viewer,
+                refusal=refusal,
+                status=error.status,
+                export_address=form.text("export_address"),
+            )
+        opened = stack.pop_all()
+    headers = {
+        "Content-Disposition": f'attachment; filename="{brand}-site.zip"',
+        # It is compressed already.
+        "Content-Encoding": "identity",
+    }
+    return StreamingResponse(_rest(opened, first, parts), media_type="application/zip", headers=headers)
+
+
+async def _rest(opened: AsyncExitStack, first: bytes, parts: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    async with opened:
+        yield first
+        async for part in parts:
+            yield part
+
+
+@router.post("/b/{brand}/site/indexnow/{verb}")
+async def set_indexnow(
+    request: Request, brand: str, verb: Literal["on", "off"], viewer: Viewer, form: FormData
+) -> Response:
+    """Has search engines told of changed pages, or not. Turned on again, the site has another key."""
+    viewer.check_may(Scope.OPERATE)
+
+    async def act() -> Response:
+        if verb == "on":
+            await viewer.publisher.enable_indexnow(brand)
+        else:
+            await viewer.publisher.disable_indexnow(brand)
+        return redirect(request, f"/b/{brand}/site?done=indexnow_{verb}#indexnow")
+
+    return await once_or_refused(request, viewer, form, act, partial(_show, request, brand, viewer))
 
 
 @router.post("/b/{brand}/site/reset")
