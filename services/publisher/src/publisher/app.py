@@ -94,6 +94,7 @@ def build(settings: Settings) -> Service:
         clicks=clicks,
         drafts=orchestrator,
         sign_ups_per_hour=settings.newsletter_sign_ups_per_hour,
+        proxies=settings.trusted_proxies,
     )
     api = create_api(
         service.database,

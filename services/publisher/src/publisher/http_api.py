@@ -1,6 +1,7 @@
 """The public sites: pages, feeds, site maps. Read-only, without authentication."""
 
 import re
+from collections.abc import Sequence
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -64,13 +65,14 @@ def create_app(
     clicks: LinkClickCounter | None = None,
     drafts: DraftReader | None = None,
     sign_ups_per_hour: int = 100,
+    proxies: Sequence[str] = (),
 ) -> Starlette:
     """The web application of all sites; without `drafts`, it shows no previews."""
     renderer = Renderer(urls)
     pages = SitePages(database, renderer, articles_per_page, covers or Covers(database), views)
     short_links = ShortLinkRedirector(database, urls, clicks)
     previews = PreviewPages(database, drafts, renderer, urls) if drafts else None
-    subscriptions = SubscriptionPages(database, renderer, sign_ups_per_hour)
+    subscriptions = SubscriptionPages(database, renderer, sign_ups_per_hour, proxies)
     app = Starlette(
         routes=[
             *([Route("/preview/{word}", previews.show)] if previews else []),

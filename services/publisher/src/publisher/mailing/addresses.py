@@ -42,6 +42,11 @@ def mailbox_digest(key: bytes, address: str) -> bytes:
     return _mac(key, "mailbox", f"{local.partition('+')[0]}@{host}")
 
 
+def network_digest(key: bytes, network: str) -> bytes:
+    """Returns what stands for the network of a visitor, over all brands."""
+    return _mac(key, "network", network)
+
+
 def link_word(key: bytes, purpose: LinkPurpose, subscriber: UUID, sign_up: UUID | None = None) -> str:
     """Returns the word of a link: the subscriber's id, signed for one purpose, and for one sign-up where it is given."""
     signed = _mac(key, purpose, str(subscriber), str(sign_up or ""))[:_MAC_BYTES]

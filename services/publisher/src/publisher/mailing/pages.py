@@ -3,17 +3,21 @@
 Opening a link changes nothing, as mail programs open links to look at them; a button does, or the one click of RFC 8058.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from ipaddress import ip_address, ip_network
 from typing import Any, Final
 from urllib.parse import parse_qs
 from uuid import UUID
 
+from starlette.datastructures import Address
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from chassis.http.public import CONTENT_SECURITY_POLICY
+from chassis.networks import network_of
 from messaging import Database
 from publisher import store as site_store
 from publisher.domain import BrandSlug, Site, is_slug
@@ -34,13 +38,31 @@ _HEADERS: Final = {
 }
 
 
+def visitor_network(client: Address | None, proxies: Sequence[str]) -> str | None:
+    """Returns the network of a visitor, as far as it is sure.
+
+    Without a trusted proxy, a connection may come from any proxy, behind which are all visitors. The same holds for a trusted one that
+    does not say for whom it asks. Then there is no bound for one visitor, as it would be one for all.
+    """
+    if client is None or not proxies:
+        return None
+    try:
+        address = ip_address(client.host)
+    except ValueError:
+        return None
+    if any(address in ip_network(each, strict=False) for each in proxies):
+        return None
+    return network_of(client.host)
+
+
 @dataclass(frozen=True, slots=True)
 class SubscriptionPages:
-    """Args: `per_hour`: sign-ups that a brand takes in an hour."""
+    """Args: `per_hour`: sign-ups that a brand takes in an hour; `proxies`: addresses and networks of the trusted proxies."""
 
     database: Database
     renderer: Renderer
     per_hour: int
+    proxies: Sequence[str] = ()
 
     async def form(self, request: Request) -> Response:
         site = await self._site(request, must_be_on=True)
@@ -60,10 +82,16 @@ class SubscriptionPages:
                 status=HTTPStatus.UNPROCESSABLE_ENTITY,
             )
         async with self.database.transaction() as tx:
-            taken = await store.sign_up(tx.connection, site.brand_slug, address, per_hour=self.per_hour)
-        if not taken:
+            refusal = await store.sign_up(
+                tx.connection,
+                site.brand_slug,
+                address,
+                per_hour=self.per_hour,
+                network=visitor_network(request.client, self.proxies),
+            )
+        if refusal is not None:
             return self._page(
-                request, site, "form", problem="too_many", typed=typed, status=HTTPStatus.TOO_MANY_REQUESTS
+                request, site, "form", problem=refusal, typed=typed, status=HTTPStatus.TOO_MANY_REQUESTS
             )
         return RedirectResponse(
             f"{_urls(request).newsletter(site.brand_slug)}sent", HTTPStatus.SEE_OTHER, headers=_HEADERS

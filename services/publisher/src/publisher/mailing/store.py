@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from chassis import Connection
 from publisher.domain import BrandSlug
-from publisher.mailing.addresses import address_digest, mailbox_digest
+from publisher.mailing.addresses import address_digest, mailbox_digest, network_digest
 
 CONFIRM_WITHIN: Final = timedelta(days=3)
 MOST_BOUNCES: Final = 3
@@ -18,6 +18,8 @@ _OF_ALL_BRANDS: Final = 3
 """Requests to confirm that one mailbox gets within a day."""
 _ALL_BRANDS: Final = 10
 """All brands together take so many times the sign-ups of one in an hour."""
+_OF_A_NETWORK: Final = 5
+"""One network takes a fifth of a brand's sign-ups in an hour, over all brands, so that nobody uses them up alone."""
 _OLDEST: Final = timedelta(days=7)
 """What has waited longer is not sent any more: it is no news."""
 
@@ -122,10 +124,17 @@ async def _show_on_pages(connection: Connection, brand: str) -> None:
     await connection.execute("update sites set changed_at = clock_timestamp() where brand_slug = $1", brand)
 
 
-async def sign_up(connection: Connection, brand: str, address: str, *, per_hour: int) -> bool:
-    """Asks the address to confirm, unless it subscribes already or was asked today. Returns False if there were too many sign-ups.
+SignUpRefusal = Literal["too_many", "too_many_here"]
+"""There were too many sign-ups in an hour: for the brand, or from the visitor's network."""
 
-    The answer does not depend on the address. A repeated sign-up makes earlier links void.
+
+async def sign_up(
+    connection: Connection, brand: str, address: str, *, per_hour: int, network: str | None = None
+) -> SignUpRefusal | None:
+    """Asks the address to confirm, unless it subscribes already or was asked today. Returns why not if there were too many sign-ups.
+
+    The answer does not depend on the address. A repeated sign-up makes earlier links void. `network` is that of the visitor; None
+    if it is not known.
     """
     key = await key_of_installation(connection)
     await _lock(connection, f"brand.{brand}")
@@ -138,9 +147,21 @@ async def sign_up(connection: Connection, brand: str, address: str, *, per_hour:
     )
     assert counted is not None
     if counted["here"] >= per_hour or counted["everywhere"] >= per_hour * _ALL_BRANDS:
-        return False
+        return "too_many"
+    # Always in this order: two sign-ups never wait for each other in a circle.
+    visitor = None if network is None else network_digest(key, network)
+    if visitor is not None:
+        await _lock(connection, f"network.{visitor.hex()}")
+        from_here = await connection.fetchval(
+            """
+            select count(*) from newsletter_sign_ups
+            where network_digest = $1 and at > clock_timestamp() - interval '1 hour'
+            """,
+            visitor,
+        )
+        if from_here >= max(1, per_hour // _OF_A_NETWORK):
+            return "too_many_here"
     mailbox = mailbox_digest(key, address)
-    # Always after the brand's: two sign-ups never wait for each other in a circle.
     await _lock(connection, f"mailbox.{mailbox.hex()}")
     asked = await connection.fetchrow(
         """
@@ -152,10 +173,13 @@ async def sign_up(connection: Connection, brand: str, address: str, *, per_hour:
     )
     assert asked is not None
     await connection.execute(
-        "insert into newsletter_sign_ups (brand_slug, address_digest) values ($1, $2)", brand, mailbox
+        "insert into newsletter_sign_ups (brand_slug, address_digest, network_digest) values ($1, $2, $3)",
+        brand,
+        mailbox,
+        visitor,
     )
     if asked["here"] >= _OF_A_BRAND or asked["everywhere"] >= _OF_ALL_BRANDS:
-        return True
+        return None
     await connection.execute(
         """
         with asked as (
@@ -172,7 +196,7 @@ async def sign_up(connection: Connection, brand: str, address: str, *, per_hour:
         address_digest(key, brand, address),
         address,
     )
-    return True
+    return None
 
 
 async def _lock(connection: Connection, what: str) -> None:
