@@ -52,7 +52,7 @@ async def test_what_a_person_selects_and_types_stays_while_the_page_renews_itsel
     await expect(note).to_have_text("")
 
     # While live updates are paused nothing comes; afterwards what was missed does.
-    pause = page.get_by_role("button", name="Pause live updates")
+    pause = page.get_by_role("button", name="Pause updates")
     await pause.click()
     await expect(pause).to_have_attribute("aria-pressed", "true")
     await submit(console, "milk foam")
