@@ -69,6 +69,10 @@ async def test_slots_and_the_order_of_the_queue_are_changed_and_taken_back(
         {"days": ["tue"], "times": ["09:00", "12:00"]},
     ]
     assert now.get("quiet_hours") is None
+    overtaken = {**form, "seen": shown.partition('name="seen" value="')[2].partition('"')[0], "mon": "10:00"}
+    told = await person.post(SLOTS, data={"once": "s", "do": "save", **overtaken})
+    assert (told.status_code, "Another person changed this" in told.text) == (409, True)
+    assert 'value="10:00"' in told.text
     bad = await person.post(SLOTS, data={"once": "b", "do": "save", **form, "mon": "25:00"})
     assert bad.status_code == 422
     assert 'value="25:00"' in bad.text

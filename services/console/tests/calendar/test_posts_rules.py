@@ -48,6 +48,22 @@ async def test_rules_are_set_taken_back_and_removed(planned: Any, person: httpx.
     assert unknown.status_code == 404
 
 
+async def test_of_two_who_set_the_same_rules_the_second_is_told(
+    planned: Any, person: httpx.AsyncClient
+) -> None:
+    form = (await person.get(RULES)).text.partition(f'action="{RULES}/mastodon"')[2]
+    seen = {"seen": form.partition('name="seen" value="')[2].partition('"')[0]}
+    await planned.social.set_channel_rules("acme", "mastodon", hashtags=["Theirs"])
+    refused = await person.post(f"{RULES}/mastodon", data={"once": "f", **WANTED, **seen})
+    assert refused.status_code == 409
+    assert "Another person changed this meanwhile" in refused.text
+    assert f'value="{WANTED["hashtags"]}"' in refused.text
+    assert (await planned.social.get_channel_rules("acme", "mastodon"))["hashtags"] == ["Theirs"]
+    form = refused.text.partition(f'action="{RULES}/mastodon"')[2]
+    seen = {"seen": form.partition('name="seen" value="')[2].partition('"')[0]}
+    assert "The rules hold for new posts." in await press(person, "g", **WANTED, **seen)
+
+
 async def test_who_only_looks_sees_the_rules_and_changes_none(
     planned: Any, viewer: httpx.AsyncClient
 ) -> None:

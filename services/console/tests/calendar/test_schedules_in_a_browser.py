@@ -92,6 +92,21 @@ async def test_a_schedule_from_its_making_to_its_end(planned: Any, person: httpx
     assert "Every Monday at 09:00" in (await person.get(weekly)).text
 
 
+async def test_of_two_who_change_a_schedule_the_second_is_told_and_loses_nothing(
+    planned: Any, person: httpx.AsyncClient
+) -> None:
+    await person.post(SCHEDULES, data={"once": "m1", **WEEKLY})
+    shown = (await person.get(f"{SCHEDULES}/news")).text
+    seen = shown.partition('name="seen" value="')[2].partition('"')[0]
+    assert seen
+    await planned.orchestrator.set_schedule("acme", "news", keywords=["theirs"], cron="30 9 * * *")
+    mine = {"once": "o1", **WEEKLY, "seen": seen, "keywords": "mine"}
+    told = await person.post(f"{SCHEDULES}/news", data=mine)
+    assert (told.status_code, "Another person changed this" in told.text) == (409, True)
+    assert "mine</textarea>" in told.text
+    assert (await planned.orchestrator.get_schedule("acme", "news"))["keyword_list"] == ["theirs"]
+
+
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     planned: Any, viewer: httpx.AsyncClient
 ) -> None:

@@ -17,6 +17,7 @@ from console.accounts.connected import connected_names
 from console.calendar import slots
 from console.notices import Notice, Undo, UndoAct, told
 from console.pages import FormData, PageViewer, Viewer, once_or_refused, page, redirect
+from console.pages.overtaken import is_overtaken, mark_of
 
 router = APIRouter(include_in_schema=False)
 
@@ -62,6 +63,7 @@ async def _show(
         found=found,
         is_unknown=names is not None and account not in names,
         form=form,
+        seen=mark_of(slots.settings_of(found)),
         weekdays=slots.WEEKDAYS,
         zones=sorted(available_timezones() | {form["zone"]} - {""}),
         zone=zone,
@@ -88,9 +90,12 @@ async def set_slots(request: Request, brand: str, account: str, viewer: Viewer, 
     viewer.check_may(Scope.OPERATE)
     typed = slots.typed_form(form)
     path = f"/b/{brand}/calendar/slots/{account}"
+    refused = partial(_show, request, brand, account, viewer, typed=typed)
 
     async def act() -> Response:
         former = await _slots(viewer, brand, account)
+        if is_overtaken(form, slots.settings_of(former)):
+            return await refused(refusal=viewer.t("layout.error.overtaken"), status=HTTPStatus.CONFLICT)
         undo = Undo("calendar.slots", [[account, brand, slots.settings_of(former)]])
         if form.text("do") == "remove":
             await viewer.social.delete_account_slots(brand, account)
@@ -98,7 +103,6 @@ async def set_slots(request: Request, brand: str, account: str, viewer: Viewer, 
         await viewer.social.set_account_slots(brand, account, extra=slots.asked_of(typed))
         return await told(request, viewer, path, Notice("calendar.slots_page.saved", undo=undo))
 
-    refused = partial(_show, request, brand, account, viewer, typed=typed)
     return await once_or_refused(request, viewer, form, act, refused)
 
 

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from console.notices import Notice, Undo, UndoAct, told
 from console.pages import Form, FormData, PageViewer, Viewer, once_or_refused, page
+from console.pages.overtaken import is_overtaken, mark_of
 from integrations.networks import NETWORKS
 
 MOST_HASHTAGS: Final = 30
@@ -36,6 +37,13 @@ class ChannelLine:
     reach: bool
     reach_possible: bool
     is_set: bool
+    seen: str
+    """The mark of what is stored."""
+
+
+def stored_rules(rules: Mapping[str, Any]) -> dict[str, Any]:
+    """What a person sets of a channel's rules."""
+    return {name: rules[name] for name in ("link", "hashtags", "most_hashtags", "reach")}
 
 
 def channel_lines(
@@ -59,6 +67,7 @@ def channel_lines(
             reach=shown["reach"],
             reach_possible=rules["reach_possible"],
             is_set=rules["is_set"],
+            seen=mark_of(stored_rules(rules)),
         )
         lines.append(line)
     return tuple(sorted(lines, key=lambda each: not each.is_used))
@@ -128,10 +137,13 @@ async def set_rules(request: Request, brand: str, channel: str, viewer: Viewer, 
     typed, verb = typed_rules(form, channel), form.text("do", "save")
     if verb not in {"save", "remove"}:
         raise HTTPException(HTTPStatus.NOT_FOUND)
+    refused = partial(_show, request, brand, viewer, typed=typed if verb == "save" else None)
 
     async def act() -> Response:
         before = await viewer.social.get_channel_rules(brand, channel)
-        kept = {name: before[name] for name in ("link", "hashtags", "most_hashtags", "reach")}
+        kept = stored_rules(before)
+        if is_overtaken(form, kept):
+            return await refused(refusal=viewer.t("layout.error.overtaken"), status=HTTPStatus.CONFLICT)
         if verb == "save":
             await viewer.social.set_channel_rules(brand, channel, extra=wanted_rules(typed))
         else:
@@ -140,7 +152,6 @@ async def set_rules(request: Request, brand: str, channel: str, viewer: Viewer, 
         notice = Notice(f"posts.rules_done.{verb}", undo=undo)
         return await told(request, viewer, f"/b/{brand}/posts/rules", notice)
 
-    refused = partial(_show, request, brand, viewer, typed=typed if verb == "save" else None)
     return await once_or_refused(request, viewer, form, act, refused)
 
 

@@ -23,6 +23,7 @@ from console.pages import (
     page,
     redirect,
 )
+from console.pages.overtaken import is_overtaken, mark_of
 from console.schedules import views
 from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
@@ -153,6 +154,7 @@ async def _show(
         after=after,
         refusal=refusal,
         form={**(typed or views.form_of(schedule)), "name": name},
+        seen=mark_of(views.form_of(schedule)),
         is_audit=schedule["kind"] == "audit",
         done=done_word(request, _DONE),
         **_choices(viewer),
@@ -249,11 +251,14 @@ async def save_schedule(press: Press) -> Response:
     except views.ScheduleFormError as error:
         return await press.refused(viewer.t("schedules.wrong." + error.key), typed=typed)
 
+    refused = partial(press.refused, typed=typed)
+
     async def act() -> Response:
+        if is_overtaken(press.form, views.form_of(former)):
+            return await refused(viewer.t("layout.error.overtaken"), HTTPStatus.CONFLICT)
         await viewer.orchestrator.set_schedule(press.brand, press.name, **asked)
         return redirect(press.request, f"/b/{press.brand}/schedules/{press.name}?done=saved")
 
-    refused = partial(press.refused, typed=typed)
     return await once_or_refused(press.request, viewer, press.form, act, refused)
 
 
