@@ -21,6 +21,7 @@ from console import problem_codes
 from console.drafts import guest_links
 from console.freed_memory import give_back_large_blocks
 from console.identity_provider.client import SignInProvider
+from console.live.answering import LiveAnswers
 from console.notices import UndoAct
 from console.notices import store as notices
 from console.pages.assets import Assets
@@ -110,6 +111,7 @@ class ConsoleApp(App):
             notices.find,
         )
         app.router.routes.append(_PagesMount("/", pages))
+        app.add_middleware(LiveAnswers, pages=pages, live=self._live)
         # The outermost, so that it sees the path as the proxy sends it.
         app.add_middleware(PageGuard, urls=urls)
         self.serve(app)

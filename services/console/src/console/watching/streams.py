@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
@@ -38,7 +38,7 @@ class LiveStream:
     session: UUID
     woken: asyncio.Event = field(default_factory=asyncio.Event)
     ended: str = ""
-    """Why it ends: `session`, or `stop`; empty while it goes on."""
+    """Why it ends: `session`, `stop`, or `left` by its tab; empty while it goes on."""
 
     def end(self, why: str) -> None:
         self.ended = why
@@ -131,7 +131,7 @@ class LiveStreams:
 
     async def events(
         self, stream: LiveStream, address: WatchedAddress, clients: PersonClients, seen: str
-    ) -> AsyncIterator[str]:
+    ) -> AsyncGenerator[str, None]:
         """The text of a stream, until the tab leaves, the session ends or the process stops.
 
         `seen` is the id of the last event that the tab has, `<page>.<counts>`; empty for a new tab.
