@@ -63,6 +63,8 @@ class Watched:
 
     key: str
     read: Callable[[PersonClients], Awaitable[Any]]
+    is_sent: bool = False
+    """Whether tabs get what was read, rather than only learn that it is another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ class WatchedAddress:
             _page(parts.path, query, pages),
             None
             if brand is None
-            else Watched(f"counts {brand}", lambda clients: read_counts(clients, brand)),
+            else Watched(f"counts {brand}", lambda clients: read_counts(clients, brand), is_sent=True),
         )
 
 

@@ -53,6 +53,7 @@ class SharedPoll:
         self._pause = pause
         self.streams: dict[LiveStream, PersonClients] = {}
         self.state: Any = None
+        """What tabs get."""
         self.fingerprint = ""
         self.task = asyncio.create_task(self._run(), name="live poll")
 
@@ -80,7 +81,9 @@ class SharedPoll:
     def _note(self, state: Any) -> None:
         found = fingerprint(state)
         if found != self.fingerprint:
-            self.state, self.fingerprint = state, found
+            self.fingerprint = found
+            if self._watched.is_sent:
+                self.state = state
             for stream in self.streams:
                 stream.woken.set()
 
