@@ -19,6 +19,8 @@ from tests.fixtures.console.screens import page_routes, posts_of
         ("/b/acme/sources/folder/7/release", "/b/acme/sources/folder"),
         ("/b/acme/posts/many", "/b/acme/posts"),
         ("/b/acme/keywords/many", "/b/acme/keywords"),
+        ("/b/acme/drafts/decide", "/b/acme/drafts"),
+        ("/b/acme/drafts/looked", "/b/acme/drafts"),
         ("/b/acme/posts/01/edit", "/b/acme/posts/01"),
         ("/b/acme/calendar/posts/01/move", "/b/acme/calendar"),
         ("/b/acme/schedules/weekly/pause", "/b/acme/schedules/weekly"),

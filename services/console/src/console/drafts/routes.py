@@ -57,6 +57,13 @@ async def look_at_all(request: Request, brand: str, viewer: Viewer, form: FormDa
     return await once(request, viewer, form, act)
 
 
+@router.get("/b/{brand}/drafts/decide")
+@router.get("/b/{brand}/drafts/looked")
+async def show_list_again(request: Request, brand: str, viewer: Viewer) -> Response:  # noqa: ARG001  (a person has to be signed in)
+    """A refused press is answered at its own address, where a person may reload; it is no draft's."""
+    return redirect(request, f"/b/{brand}/drafts")
+
+
 @router.post("/b/{brand}/drafts/decide")
 async def decide_many(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
     """Approves or rejects the checked drafts, or all that the filter matches when the button is pressed."""
