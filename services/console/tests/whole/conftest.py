@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
@@ -71,11 +72,17 @@ class HostileBrand:
 
     owner: httpx.AsyncClient
     """Signed in, as a browser."""
+    german: httpx.AsyncClient
+    """Another owner, who reads German."""
+    viewer: httpx.AsyncClient
+    """Somebody who may only read."""
     console: Any
     words: Mapping[str, str]
     """What somebody named each kind of thing; some page must show each of them."""
     addresses: tuple[str, ...]
     """Where its words are, and what no link leads to: the address of a form after a refusal."""
+    guest_link: str
+    """Where a guest without an account reads a draft."""
 
 
 @pytest.fixture
@@ -339,6 +346,8 @@ async def hostile_brand(
         # Shown as JSON, in which a quotation mark has a backslash.
         "message": hostile("A message").replace('"', "'"),
         "doubtful article": hostile_text("An article in doubt"),
+        "guest": hostile("Guest"),
+        "note of a guest": hostile_text("A guest's note"),
     }
     async with AsyncExitStack() as open_until_the_end:
         enter = open_until_the_end.enter_async_context
@@ -429,16 +438,20 @@ async def hostile_brand(
         owner = await enter(_browser(console.url))
         await _sign_in(console, owner, "Owner", words["person"])
         await _sign_in(console, await enter(_browser(console.url)), "Second", words["other person"], "editor")
-        noted = await owner.post(
-            f"/b/{BRAND}/drafts/{drafts[0]}/notes", data={"words": words["note"], "once": "a-note"}
-        )
-        assert noted.status_code == 303, noted.text
+        await _press(owner, f"/b/{BRAND}/drafts/{drafts[0]}/notes", words=words["note"])
+        german, viewer = await enter(_browser(console.url, "de")), await enter(_browser(console.url))
+        await _sign_in(console, german, "Third", hostile("Eva").rstrip("\u202e"))
+        await _sign_in(console, viewer, "Fourth", hostile("Fay").rstrip("\u202e"), "viewer")
+        guest_link = await _invite_guest(owner, await enter(_browser(console.url)), drafts[0], words)
         told = await _press_buttons(owner, words)
-        post = f"/b/{BRAND}/posts/{posts[0]['post_id']}"
-        moved = f"/b/{BRAND}/calendar/posts/{posts[0]['post_id']}/move"
-        logged_in = f"/b/{BRAND}/accounts/login/x/complete"
-        sentences = (f"/b/{BRAND}/drafts/{each}?sentence=2" for each in drafts)
-        yield HostileBrand(owner, console, words, (told, post, moved, logged_in, *sentences))
+        addresses = (
+            told,
+            f"/b/{BRAND}/posts/{posts[0]['post_id']}",
+            f"/b/{BRAND}/calendar/posts/{posts[0]['post_id']}/move",
+            f"/b/{BRAND}/accounts/login/x/complete",
+            *(f"/b/{BRAND}/drafts/{each}?sentence=2" for each in drafts),
+        )
+        yield HostileBrand(owner, german, viewer, console, words, addresses, guest_link)
 
 
 async def _kill_message(broker_url: str, monitor: AsyncMonitor, words: str) -> None:
@@ -453,8 +466,11 @@ async def _kill_message(broker_url: str, monitor: AsyncMonitor, words: str) -> N
     await eventually(recorded)
 
 
-def _browser(url: str) -> httpx.AsyncClient:
-    return httpx.AsyncClient(base_url=url, headers={"Origin": url}, timeout=60, trust_env=False)
+def _browser(url: str, language: str = "en") -> httpx.AsyncClient:
+    headers = {"Origin": url, "Accept-Language": language}
+    # A connection that rests for long is closed by the console, maybe just when it is wanted.
+    limits = httpx.Limits(max_keepalive_connections=0)
+    return httpx.AsyncClient(base_url=url, headers=headers, timeout=60, trust_env=False, limits=limits)
 
 
 async def _sign_in(console: Any, person: httpx.AsyncClient, key: str, name: str, role: str = "owner") -> None:
@@ -468,6 +484,18 @@ async def _press(person: httpx.AsyncClient, path: str, status: int = 303, **form
     answer = await person.post(path, data={"once": str(uuid4()), **form})
     assert answer.status_code == status, answer.text
     return answer.headers.get("location", "")
+
+
+async def _invite_guest(
+    owner: httpx.AsyncClient, guest: httpx.AsyncClient, draft: str, words: Mapping[str, str]
+) -> str:
+    """The path of a link to the draft's first version, under which its guest has written a note."""
+    form = {"version": "1", "guest": words["guest"], "once": "a-guest"}
+    made = await owner.post(f"/b/{BRAND}/drafts/{draft}/guests", data=form)
+    found = re.search(r'value="[^"]*(/p/[\w-]+)"', made.text)
+    assert found, made.text
+    await _press(guest, f"{found[1]}/notes", name=words["guest"], words=words["note of a guest"])
+    return found[1]
 
 
 async def _press_buttons(owner: httpx.AsyncClient, words: Mapping[str, str]) -> str:

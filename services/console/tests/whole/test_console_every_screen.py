@@ -16,17 +16,24 @@ import httpx
 import pytest
 from playwright.async_api import Page, Request, Response, Route
 
+from console.texts import LANGUAGES
 from tests.fixtures.console.keyboard import walk_by_tab
 from tests.fixtures.console.screens import Links, Screens, page_routes
+from tests.fixtures.console.words import VALUE, faults_of_words
 from tests.fixtures.page_checks import PageChecks
 
 MOST_BYTES: Final = 60_000
-LOOKS: Final[Sequence[tuple[Literal["light", "dark"], int]]] = (("dark", 360), ("light", 1280))
+LOOKS: Final[Sequence[tuple[Literal["light", "dark"], int]]] = (
+    ("dark", 360),
+    ("light", 360),
+    ("dark", 1280),
+    ("light", 1280),
+)
 """Each page is loaded once, in the first look, and turned to the others."""
 TABS: Final = 2
 """At once: each has a process of its own."""
 SIGNED_OUT: Final = frozenset(
-    {"/sign-in", "/start/{token}", "/invitations/{token}", "/p/{token}", "/p/{token}/page"}
+    {"/sign-in", "/recover", "/start/{token}", "/invitations/{token}", "/p/{token}", "/p/{token}/page"}
 )
 """Looked at by somebody who is not signed in."""
 OF_EVERY_DAY: Final = (
@@ -39,9 +46,12 @@ OF_EVERY_DAY: Final = (
     "/b/{brand}/settings",
 )
 """Looked at by axe, and gone through by the Tab key, in the run that everybody makes."""
+FOREIGN: Final = re.compile(r"/page(\?|$)|/site/look|^/help/")
+"""Pages of articles, in the language of their brand, and of the docs."""
 BROKEN: Final = ("/nowhere", "/b/nobody", "/b/acme/drafts/nothing", "/b/acme/posts/nothing")
 """What a mistyped address shows."""
 NO_LINK: Final = "/start/no-such-token"
+NO_DATA: Final = "no page links to these; give the fixture `hostile_brand` what they show, or its addresses how to reach them"
 _WATCH: Final = """
 window.__hit = 0; window.__violations = [];
 document.addEventListener('securitypolicyviolation', (event) =>
@@ -56,6 +66,11 @@ _LOOK: Final = """() => {
         .map((each) => each.outerHTML.slice(0, 150)).slice(0, 3).join(' | ');
     return {
         hit: window.__hit, violations: window.__violations, wide, widest,
+        said: (() => {
+            const page = document.body.cloneNode(true);
+            for (const each of page.querySelectorAll('code, pre, textarea, script, style, template')) each.remove();
+            return page.textContent;
+        })(),
         text: [document.body.innerText, ...[...document.querySelectorAll('input, textarea')].map((each) => each.value)].join('\\n'),
         // A pattern that is no expression checks nothing; the browser says so only when somebody types.
         patterns: [...document.querySelectorAll('[pattern]')].map((each) => each.pattern).filter((each) => {
@@ -187,6 +202,8 @@ class WatchedPage:
             self.note(f"hostile words ran: {found['hit']}")
         if "x49x" in found["text"]:
             self.note("a hostile word was computed")
+        if value := VALUE.search(found["said"]):
+            self.note(f"shows a value of a program: {value[0]}")
         if found["wide"] > 0:
             self.note(f"{found['wide']} px too wide: {found['widest']}")
         for each in (*found["violations"], *found["planted"], *found["patterns"]):
@@ -201,9 +218,44 @@ class WatchedPage:
 @pytest.fixture
 async def screens(hostile_brand: Any) -> Screens:
     """All screens that can be found."""
+    return await find_screens(hostile_brand, hostile_brand.owner)
+
+
+async def find_screens(hostile_brand: Any, person: httpx.AsyncClient, brand: str = "acme") -> Screens:
     found = Screens(page_routes(hostile_brand.console.pages) - SIGNED_OUT)
-    await found.crawl(hostile_brand.owner, {"brand": "acme"}, ["/", "/b/other", *hostile_brand.addresses])
+    known = hostile_brand.addresses if brand == "acme" else ()
+    await found.crawl(person, {"brand": brand}, ["/", "/b/other", *known])
     return found
+
+
+async def find_signed_out(hostile_brand: Any, language: str) -> Screens:
+    """The screens of somebody who has no account."""
+    start = (await hostile_brand.console.invite(f"New {language}", "viewer")).removeprefix(
+        hostile_brand.console.url
+    )
+    found = Screens(SIGNED_OUT)
+    headers = {"Accept-Language": language}
+    async with httpx.AsyncClient(
+        base_url=hostile_brand.console.url, headers=headers, timeout=60, trust_env=False
+    ) as stranger:
+        invitation = start.replace("/start/", "/invitations/")
+        guest = hostile_brand.guest_link
+        await found.crawl(stranger, {}, ["/sign-in", start, invitation, guest, f"{guest}/page"])
+    return found
+
+
+def faults(screens: Screens, language: str) -> list[str]:
+    """What no reader should see: errors, planted elements, keys of texts, values of programs, another language."""
+    found = list(screens.broken)
+    for address, answer in screens.texts.items():
+        if is_page(screens, address) and not FOREIGN.search(address):
+            found += [f"{address} ({language}): {each}" for each in faults_of_words(answer.text, language)]
+    return found
+
+
+def expect_no_faults(screens: Screens, language: str) -> None:
+    found = faults(screens, language)
+    assert not found, "\n".join(found)
 
 
 @pytest.fixture
@@ -266,9 +318,10 @@ async def visitor(
     cookies: httpx.Cookies | None,
     new_browser_context: Callable[..., Awaitable[Any]],
     checks: PageChecks | None = None,
+    language: str = "en",
 ) -> Visitor:
     # Moving colours are between two that were chosen.
-    context = await new_browser_context(locale="en", reduced_motion="reduce")
+    context = await new_browser_context(locale=language, reduced_motion="reduce")
     await context.add_init_script(_WATCH)
     if checks is not None:
         await context.route(re.compile(r"/page(\?|$)"), _without_sandbox)
@@ -308,35 +361,61 @@ async def test_no_screen_runs_what_others_wrote_or_is_too_wide_or_too_heavy(
     new_browser_context: Callable[..., Awaitable[Any]],
     request: pytest.FixtureRequest,
 ) -> None:
-    assert not screens.broken, "\n".join(screens.broken)
+    assert not screens.missing, f"{NO_DATA}: {', '.join(screens.missing)}"
+    expect_no_faults(screens, "en")
     assert await weigh(screens) == []
-    assert not screens.missing, (
-        f"no page links to these; see the docstring of this file: {', '.join(screens.missing)}"
-    )
-    person = await visitor(hostile_brand.console.url, hostile_brand.owner.cookies, new_browser_context)
+    url, cookies = hostile_brand.console.url, hostile_brand.owner.cookies
+    person = await visitor(url, cookies, new_browser_context)
     await person.visit(address for address in screens.some(3) if is_page(screens, address))
     assert not person.problems, "\n".join(person.problems)
     assert unseen(hostile_brand.words.items(), person.shown) == []
 
     # Last, as it is left out where node is not installed.
     checks = request.getfixturevalue("page_checks")
-    url, cookies = hostile_brand.console.url, hostile_brand.owner.cookies
     careful = await visitor(url, cookies, new_browser_context, checks)
     await careful.visit(screens.by_route[each][0] for each in OF_EVERY_DAY)
     assert not careful.problems, "\n".join(careful.problems)
 
 
-@pytest.mark.slow
-async def test_axe_finds_nothing_on_any_screen_and_the_tab_key_reaches_everything(
-    hostile_brand: Any,
-    screens: Screens,
-    new_browser_context: Callable[..., Awaitable[Any]],
-    page_checks: PageChecks,
+@pytest.mark.extended
+async def test_other_readers_strangers_and_an_empty_brand_have_screens_in_their_language(
+    hostile_brand: Any, new_browser_context: Callable[..., Awaitable[Any]]
 ) -> None:
     url = hostile_brand.console.url
-    link = (await hostile_brand.console.invite("Third", "viewer")).removeprefix(url)
-    person = await visitor(url, hostile_brand.owner.cookies, new_browser_context, page_checks)
-    stranger = await visitor(url, None, new_browser_context, page_checks)
+    german = await find_screens(hostile_brand, hostile_brand.german)
+    assert not german.missing, f"{NO_DATA}: {', '.join(german.missing)}"
+    expect_no_faults(german, "de")
+    reader = await visitor(url, hostile_brand.german.cookies, new_browser_context, language="de")
+    await reader.visit(address for address in german.some(2) if is_page(german, address))
+    for person, language in ((hostile_brand.owner, "en"), (hostile_brand.german, "de")):
+        empty = await find_screens(hostile_brand, person, "other")
+        expect_no_faults(empty, language)
+        if language == "de":
+            addresses = [each for each in empty.some(2) if each.startswith("/b/other")]
+            await reader.visit(each for each in addresses if is_page(empty, each))
+        stranger = await visitor(url, None, new_browser_context, language=language)
+        signed_out = await find_signed_out(hostile_brand, language)
+        assert not signed_out.missing, f"{NO_DATA}: {', '.join(signed_out.missing)}"
+        expect_no_faults(signed_out, language)
+        await stranger.visit(each for each in signed_out.some(1) if is_page(signed_out, each))
+        assert not stranger.problems, "\n".join(stranger.problems)
+    assert not reader.problems, "\n".join(reader.problems)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_axe_finds_nothing_on_any_screen_and_the_tab_key_reaches_everything(
+    hostile_brand: Any,
+    new_browser_context: Callable[..., Awaitable[Any]],
+    page_checks: PageChecks,
+    language: str,
+) -> None:
+    url = hostile_brand.console.url
+    reader = {"en": hostile_brand.owner, "de": hostile_brand.german}[language]
+    screens = await find_screens(hostile_brand, reader)
+    signed_out = await find_signed_out(hostile_brand, language)
+    person = await visitor(url, reader.cookies, new_browser_context, page_checks, language)
+    stranger = await visitor(url, None, new_browser_context, page_checks, language)
     for each in _presses(hostile_brand.words["keyword"]):
         await person.tabs[0].press(each)
     addresses = dict.fromkeys((*screens.some(1), *hostile_brand.addresses))
@@ -344,7 +423,7 @@ async def test_axe_finds_nothing_on_any_screen_and_the_tab_key_reaches_everythin
         address for address in addresses if address in screens.texts and is_page(screens, address)
     )
     await person.visit(BROKEN, 404)
-    await stranger.visit(("/sign-in", link))
+    await stranger.visit(each for each in signed_out.some(1) if is_page(signed_out, each))
     await stranger.visit((NO_LINK,), 404)
     problems = person.problems + stranger.problems
     assert not problems, "\n".join(problems)
