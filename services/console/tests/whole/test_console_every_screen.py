@@ -230,7 +230,7 @@ async def find_screens(hostile_brand: Any, person: httpx.AsyncClient, brand: str
 
 async def find_signed_out(hostile_brand: Any, language: str) -> Screens:
     """The screens of somebody who has no account."""
-    start = (await hostile_brand.console.invite(f"New {language}", "viewer")).removeprefix(
+    invitation = (await hostile_brand.console.invite(f"new-{language}", "viewer")).removeprefix(
         hostile_brand.console.url
     )
     found = Screens(SIGNED_OUT)
@@ -238,7 +238,7 @@ async def find_signed_out(hostile_brand: Any, language: str) -> Screens:
     async with httpx.AsyncClient(
         base_url=hostile_brand.console.url, headers=headers, timeout=60, trust_env=False
     ) as stranger:
-        invitation = start.replace("/start/", "/invitations/")
+        start = invitation.replace("/invitations/", "/start/")
         guest = hostile_brand.guest_link
         await found.crawl(stranger, {}, ["/sign-in", start, invitation, guest, f"{guest}/page"])
     return found
