@@ -71,7 +71,7 @@ class BrandNames:
 
     async def _read(self, orchestrator: "AsyncOrchestrator", known: _Answer) -> _Answer:
         try:
-            answer = await orchestrator.list_brand_names(limit=MOST_BRANDS, if_none_match=known.etag)
+            answer = await orchestrator.list_brand_names(if_none_match=known.etag)
         except UnchangedError:
             return known
         etag = etag_of(answer)

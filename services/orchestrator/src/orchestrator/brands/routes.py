@@ -199,18 +199,15 @@ def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRou
             str,
             Query(pattern=SLUG_PATTERN, max_length=MAX_BRAND_SLUG, description="`next` of the page before."),
         ] = "",
-        limit: Annotated[
-            int, Query(description="Maximum number of entries.", ge=1, le=MAX_NAMES)
-        ] = MAX_NAMES,
         if_none_match: IfNoneMatch = None,
     ) -> Response:
-        """Slugs and names of all brands, by slug: for choices, where `GET /v1/brands` would say more than is shown."""
+        """Slugs and names of all brands, by slug, 1,000 at a time: for choices, where `GET /v1/brands` would say more than is shown."""
         async with database.connection() as connection:
-            found = await names_page(connection, slugs=caller.brands, after=after, limit=limit + 1)
-        page = found[:limit]
+            found = await names_page(connection, slugs=caller.brands, after=after, limit=MAX_NAMES + 1)
+        page = found[:MAX_NAMES]
         answer = BrandNameList(
             items=tuple(BrandNameView(slug=slug, name=name) for slug, name in page),
-            next=page[-1][0] if len(found) > limit else None,
+            next=page[-1][0] if len(found) > MAX_NAMES else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
 
