@@ -160,7 +160,7 @@ async def test_a_person_repeats_a_post_in_a_browser(
     assert (await planned.social.get_post_repeats(planned.post))["times"] == [
         {"days": ["mon"], "times": ["09:00"]}
     ]
-    await page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+    await page.evaluate("document.querySelectorAll('main details').forEach((each) => each.open = true)")
     assert await page.evaluate("document.documentElement.scrollWidth") <= width
     assert await page.evaluate("window.hit") is None
     assert await page_checks.accessibility(page) == []

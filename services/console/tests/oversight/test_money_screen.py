@@ -150,6 +150,6 @@ async def test_a_person_stops_spending_in_a_browser_and_axe_finds_nothing(
         await page.get_by_role("button", name="Stop spending for this brand").click()
     for path in (MONEY, "/money", "/b/other/money"):
         await page.goto(console.url + path)
-        await page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+        await page.evaluate("document.querySelectorAll('main details').forEach((each) => each.open = true)")
         assert await page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert await page_checks.accessibility(page) == [], path

@@ -225,7 +225,7 @@ async def test_a_person_uploads_in_a_browser_and_axe_finds_nothing(
     assert "The settings are saved." in await page.inner_text("main")
     for path in (SOURCES, f"{SOURCES}/documents/{documents[HOSTILE]['id']}", f"{SOURCES}/folder"):
         await page.goto(console.url + path)
-        await page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
+        await page.evaluate("document.querySelectorAll('main details').forEach((each) => each.open = true)")
         assert await page.evaluate("window.hit") is None
         assert await page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert await page_checks.accessibility(page) == [], path

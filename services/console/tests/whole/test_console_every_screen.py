@@ -82,7 +82,7 @@ _LOOK: Final = """() => {
     };
 }"""
 
-_OPEN: Final = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
+_OPEN: Final = "document.querySelectorAll('main details').forEach((each) => { each.open = true; })"
 _CLOSE_MENU: Final = """(closed) => {
     for (const each of document.querySelectorAll('.switcher')) each.open = !closed;
 }"""
