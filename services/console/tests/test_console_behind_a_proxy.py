@@ -6,6 +6,7 @@ import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ import httpx
 import pytest
 from playwright.async_api import expect
 
+from brandctl.local import ports
 from chassis.testing import eventually, running
 from client import Address
 from client.services.orchestrator import AsyncOrchestrator
@@ -129,6 +131,7 @@ async def replicas(
             stderr=stack.enter_context((tmp_path / "proxy.log").open("w")),
         )
         try:
+            await eventually(partial(ports.accepts, port))
             yield Replicas(
                 f"{origin}{BASE}",
                 apps,
