@@ -190,6 +190,13 @@ async def test_the_filter_finds_groups_and_a_brands_operator_sees_the_brands_own
     assert "No dead letter matches" in (await person.get(f"{LIST}?type=nothing")).text
     assert (await person.get(f"{LIST}?after=nonsense&state=nonsense")).status_code == 200
     [other] = await open_letters(person, 1, "?chain=chain-other")
+    # All that match a chain cannot be chosen: it would mean those of other chains, too.
+    forged = form_of(
+        (await person.get(f"{LIST}?chain=chain-other")).text, which="all", do="discard", reason="forged"
+    )
+    told = (await person.post(LIST, data=forged, follow_redirects=True)).text
+    assert "Nothing was done" in told
+    await open_letters(person, 3)
     async with signed_in_as("Otto", "operator", ["acme"]) as otto, signed_in_as("Eve", "editor") as eve:
         await open_letters(otto, 2)
         assert (await otto.get(f"{LIST}/{other}")).status_code == 404

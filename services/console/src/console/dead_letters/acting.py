@@ -52,6 +52,10 @@ async def act_on_many(viewer: PageViewer, form: Form, wanted: LetterFilter) -> O
     """
     verb = form.text("do")
     if form.text("which") == "all":
+        if (
+            not wanted.may_act_on_all
+        ):  # the monitor's selection lacks such a filter, and would take more than it shows
+            return Outcome(0, more=False)
         selection = wanted.selection() | {"until": form.text("until")}
     else:
         ids = [each for each in dict.fromkeys(form.all("chosen")) if parse_id(each)]

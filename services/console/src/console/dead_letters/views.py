@@ -16,7 +16,7 @@ PAGE_SIZE: Final = 50
 GROUPS: Final = 20
 """Groups on a page, the largest first."""
 SHOWN_CHARACTERS: Final = 20_000
-"""Of a message; the file has the whole one."""
+"""Of a message; the file has as much as the monitor returns."""
 _LONGEST: Final = 200
 
 

@@ -23,14 +23,14 @@ class BrandName(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
-class _Answer:
+class _NameList:
     """An answer of the orchestrator with its entity tag, which is the same for the same names."""
 
     names: tuple[BrandName, ...]
     etag: str | None
 
 
-_NONE: Final = _Answer((), None)
+_NONE: Final = _NameList((), None)
 
 
 class BrandNames:
@@ -43,8 +43,8 @@ class BrandNames:
     def __init__(self, services: ServiceConnections, clock: Callable[[], float] = time.monotonic) -> None:
         self._services = services
         self._clock = clock
-        self._known: dict[str, tuple[_Answer, float]] = {}
-        self._answers: WeakValueDictionary[str, _Answer] = WeakValueDictionary()
+        self._known: dict[str, tuple[_NameList, float]] = {}
+        self._answers: WeakValueDictionary[str, _NameList] = WeakValueDictionary()
 
     async def of(self, key_id: str, orchestrator: "AsyncOrchestrator") -> tuple[BrandName, ...]:
         """Returns up to MOST_BRANDS brands; the last known ones while the orchestrator is away.
@@ -69,7 +69,7 @@ class BrandNames:
             del self._known[next(iter(self._known))]
         return found.names
 
-    async def _read(self, orchestrator: "AsyncOrchestrator", known: _Answer) -> _Answer:
+    async def _read(self, orchestrator: "AsyncOrchestrator", known: _NameList) -> _NameList:
         try:
             answer = await orchestrator.list_brand_names(if_none_match=known.etag)
         except UnchangedError:
@@ -78,7 +78,7 @@ class BrandNames:
         same = None if etag is None else self._answers.get(etag)
         if same is not None:
             return same
-        found = _Answer(tuple(BrandName(each["slug"], each["name"]) for each in answer["items"]), etag)
+        found = _NameList(tuple(BrandName(each["slug"], each["name"]) for each in answer["items"]), etag)
         if etag is not None:
             self._answers[etag] = found
         return found
