@@ -52,9 +52,8 @@ async def act_on_many(viewer: PageViewer, form: Form, wanted: LetterFilter) -> O
     """
     verb = form.text("do")
     if form.text("which") == "all":
-        if (
-            not wanted.may_act_on_all
-        ):  # the monitor's selection lacks such a filter, and would take more than it shows
+        # The monitor's selection has no chain, and would take more than the list shows.
+        if not wanted.may_act_on_all:
             return Outcome(0, more=False)
         selection = wanted.selection() | {"until": form.text("until")}
     else:
