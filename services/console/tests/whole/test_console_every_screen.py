@@ -118,6 +118,7 @@ class WatchedPage:
     """The text of each page."""
     at: str = ""
     look: str = ""
+    is_wide: bool = False
     is_refused: bool = False
     """Whether an error is what the page should answer."""
 
@@ -191,7 +192,7 @@ class WatchedPage:
                 self.note(each)
 
     async def _turn(self, scheme: Literal["light", "dark"], width: int) -> None:
-        self.look = name_of(scheme, width)
+        self.look, self.is_wide = name_of(scheme, width), width == LOOKS[-1][1]
         await self.page.set_viewport_size({"width": width, "height": 800})
         await self.page.emulate_media(color_scheme=scheme)
 
@@ -209,8 +210,8 @@ class WatchedPage:
         for each in (*found["violations"], *found["planted"], *found["patterns"]):
             self.note(each)
         if self.checks is not None:
-            # An open menu lies over the links behind it. It was looked at before, in the other look.
-            await self.page.evaluate(_CLOSE_MENU, self.look == name_of(*LOOKS[-1]))
+            # An open menu lies over the links behind it: it is looked at on the phone, and what lies behind it on the wide screen.
+            await self.page.evaluate(_CLOSE_MENU, self.is_wide)
             for each in await self.checks.violations(self.page):
                 self.note(each)
 

@@ -133,12 +133,12 @@ class QueueRunner:
         except TimeoutError:
             log.warning("grace_period_over", queue=self.queue, unfinished=len(self._unsettled))
         await cancel_all(self._singles)
-        await self._hand_back_interrupted(grace_seconds)
+        await self._hand_back_interrupted()
         await cancel_all(self._tasks)
         await self._remove_markers()
         await self._unsettled.requeue(list(self._unsettled))
 
-    async def _hand_back_interrupted(self, within: float) -> None:
+    async def _hand_back_interrupted(self) -> None:
         """Stores the outcomes of interrupted attempts; if that fails, the broker redelivers their messages.
 
         The broker itself has redelivered messages of closed channels.
@@ -148,7 +148,7 @@ class QueueRunner:
         if not ours:
             return
         try:
-            async with asyncio.timeout(min(within, _HAND_BACK_SECONDS)):
+            async with asyncio.timeout(_HAND_BACK_SECONDS):
                 await self._settle(ours)
         except (DatabaseUnavailableError, TimeoutError) as error:
             log.warning("not_put_down", queue=self.queue, count=len(ours), error=repr(error))
