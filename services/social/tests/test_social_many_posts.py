@@ -12,11 +12,13 @@ from social.post_search import MOST_COUNTED, PostFilter, count_posts, search_pos
 from tests.fixtures.explained import ExplainedConnection
 
 MANY = 30_000
+NEWEST = 300
+"""Posts that are read to find words in."""
 _FILL = """
 insert into channel_posts (post_id, brand_slug, content_id, asked_as, entry, material, channel, account, text, state, since, posted_at)
 select gen_random_uuid(), case when n % 100 = 0 then 'small-' || n % 1000 else 'large' end, gen_random_uuid(), 'mastodon', 'mastodon',
        jsonb_build_object('title', 'About coffee ' || n), 'mastodon', 'mastodon-eu',
-       'Post number ' || n || case when n % 10000 = 7 then ' with a needle' else '' end,
+       'Post number ' || n || case when n % 10000 = 7 then ' with a needle' else '' end || case when n > $1::int * 2 / 3 then ' of long ago' else '' end,
        case when n % 10 = 3 then 'failed' when n % 10 = 4 then 'in_doubt' else 'posted' end, now() - n * interval '1 hour',
        case when n % 10 not in (3, 4) then now() - n * interval '1 hour' end
 from generate_series(1, $1::int) as n
@@ -93,22 +95,41 @@ async def test_no_page_or_count_of_many_posts_reads_more_than_it_needs(many: asy
         explained: Any = ExplainedConnection(many)  # type: ignore[arg-type]
         return await count_posts(explained, brand, PostFilter(**filters)), explained.rows_read
 
-    # A rare word: the rows that have it, to find the page, and those of the page.
-    assert await read("large", text="needle") == (3, 6)
-    assert await read("small-0", text="needle") == (0, 0)
-    assert await read("large", text="nowhere") == (0, 0)
+    # A rare word: the newest posts, those that have it, and again for the page.
+    assert await read("large", text="needle") == (3, NEWEST + 6)
+    assert await read("large", text="nowhere") == (0, NEWEST)
     assert await counted("large", text="needle") == (3, 3)
     assert await counted("large", text="nowhere") == (0, 0)
-    # A word that all have: enough rows to see that, and those of the page.
-    matches, rows = await read("large", text="coffee")
-    assert (matches, rows <= 1_051) == (50, True), rows
-    matches, rows = await read("large", text="coffee", state=PostState.FAILED)
-    assert (matches, rows <= 1_051) == (50, True), rows
+    # A brand with few posts: no more than all of them.
+    matches, rows = await read("small-0", text="needle")
+    assert (matches, rows <= MANY // 1_000) == (0, True), rows
+    # A word that all have: the newest posts.
+    assert await read("large", text="coffee") == (50, NEWEST)
+    assert await read("large", text="coffee", state=PostState.FAILED) == (50, NEWEST)
+    # A word that only old posts have: not all that are newer.
+    matches, rows = await read("large", text="ago")
+    assert (matches, rows <= NEWEST + MANY // 3 + 50) == (50, True), rows
     # Any post.
     assert await read("large") == (50, 50)
     for brand, count in (("large", MOST_COUNTED), ("small-0", MANY // 1_000)):
         matches, rows = await counted(brand)
         assert (matches, rows <= count) == (count, True), rows
+
+
+async def test_the_pages_of_a_word_are_those_of_all_posts_with_it_in_their_order(
+    many: asyncpg.Connection,
+) -> None:
+    connection: Any = many
+    in_order = await many.fetch(
+        "select post_id from channel_posts where brand_slug = 'large' and text like '%ago' order by since desc, post_id desc limit 150"
+    )
+    seen: list[Any] = []
+    after = None
+    for _ in range(3):
+        page = await search_posts(connection, "large", PostFilter(text="long ago"), after=after, limit=50)
+        seen += [each["post_id"] for each in page]
+        after = page[-1]["at"], page[-1]["post_id"]
+    assert seen == [row["post_id"] for row in in_order]
 
 
 async def test_the_activity_of_all_brands_reads_no_posts_of_before(many: asyncpg.Connection) -> None:

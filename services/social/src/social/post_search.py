@@ -24,19 +24,22 @@ MOST_COUNTED: Final = 10_000
 """Posts of a filter that are counted."""
 _BY_WORDS: Final = "$1::text is not null"
 """Instead of the brand's own condition, where the words contain it: so only the indexes of words serve."""
-_MOST_SORTED: Final = 1_000
-"""The most matches that are sorted; with more matches, posts are read in their order instead."""
+_MOST_READ: Final = 300
+"""The newest posts in which words are looked for, before the indexes of words are asked. A word in every sixth post fills a page."""
 _JOINERS: Final = "-_./@:+&%~=?#<>"
 """Characters that PostgreSQL's text parser may treat as part of a word, as in an address."""
 _APART: Final = re.compile(r"[\s'\"\\]+")
 
 
+def _text_words(title: str, text: str) -> str:
+    return (
+        f"to_tsvector('simple', translate({title} || ' ' || {text}, '{_JOINERS}', '{' ' * len(_JOINERS)}'))"
+    )
+
+
 def _words(title: str, text: str) -> str:
     """The expression of an index of words (migrations 0035 to 0037). No word begins with the sign before the brand."""
-    return f"""
-        (to_tsvector('simple', translate({title} || ' ' || {text}, '{_JOINERS}', '{" " * len(_JOINERS)}'))
-        || array_to_tsvector(array['=' || brand_slug]))
-    """
+    return f"({_text_words(title, text)} || array_to_tsvector(array['=' || brand_slug]))"
 
 
 _COLUMNS: Final = """
@@ -160,8 +163,8 @@ async def search_posts(
 ) -> list[dict[str, Any]]:
     """A page of a brand's posts, the newest first.
 
-    Rare words are looked up in the indexes of words. Common words occur on any page: there the query reads posts in their
-    order until the page is full.
+    Words are looked for in the newest posts first: common ones fill a page there, and sorting all posts with them takes long. Then the
+    indexes of words find all posts with them: reading on in order could take seconds until a page is full.
 
     Args:
         connection: to the service's database.
@@ -171,27 +174,60 @@ async def search_posts(
         limit: posts at most.
     """
     filtered = _Conditions(brand, wanted)
-    if wanted.text is not None:
-        rare = await _few_with(connection, brand, wanted.text)
-        if rare == []:
-            return []
-        if rare is not None:
-            filtered.add("post_id = any ({}::uuid[])", rare)
-        else:
-            # No index serves this, and PostgreSQL takes it to be true of every second post: so it reads the posts in their order.
-            filtered.add(
-                "coalesce(words @@ to_tsquery('simple', {}::text), false)", _words_query(wanted.text)
-            )
     if after is not None:
         filtered.add("(at, post_id) < ({}::timestamptz, {}::uuid)", *after)
-    # Each table gives its own newest ones, in the order of its index.
+    if wanted.text is not None:
+        recent, is_all = await _among_newest(connection, filtered.copy(), wanted, limit)
+        if is_all or len(recent) == limit:
+            return recent
+        found = await _newest_with(connection, filtered.copy(), wanted, limit)
+        if not found:
+            return []
+        filtered.add("post_id = any ({}::uuid[])", found)
+    page = _newest(_COLUMNS, filtered, _sources(wanted.state), limit)
+    return [dict(row) for row in await connection.fetch(page, *filtered.values)]
+
+
+async def _among_newest(
+    connection: Connection, filtered: "_Conditions", wanted: PostFilter, limit: int
+) -> tuple[list[dict[str, Any]], bool]:
+    """Returns the posts with the words among the newest `_MOST_READ` that match the other conditions, and whether no more match."""
+    newest = _newest(_COLUMNS, filtered, _sources(wanted.state), _MOST_READ)
+    query, most = filtered.value(_words_query(wanted.text or "")), filtered.value(limit)
+    rows = await connection.fetch(
+        f"""
+        with newest as materialized ({newest})
+        select looked_at, found.* from (select count(*) as looked_at from newest) as counted left join (
+            select {_COLUMNS} from newest where coalesce({_text_words("title", "text")} @@ to_tsquery('simple', {query}::text), false)
+            order by at desc, post_id desc limit {most}
+        ) as found on true order by at desc, post_id desc
+        """,  # noqa: S608  (constants of this module)
+        *filtered.values,
+    )
+    is_all = rows[0]["looked_at"] < _MOST_READ
+    found = [dict(row) for row in rows if row["post_id"] is not None]
+    for each in found:
+        del each["looked_at"]
+    return found, is_all
+
+
+async def _newest_with(
+    connection: Connection, filtered: "_Conditions", wanted: PostFilter, limit: int
+) -> list[UUID]:
+    """Returns the ids of the newest posts with the words, of all that the indexes of words find."""
+    filtered.add(*_with_words(filtered.brand, wanted.text or ""))
+    found = _newest("post_id, at", filtered, _sources(wanted.state, _BY_WORDS), limit)
+    return [row["post_id"] for row in await connection.fetch(found, *filtered.values)]
+
+
+def _newest(columns: str, filtered: "_Conditions", sources: Sequence[str], limit: int) -> str:
+    """Returns the query of the newest posts. Each table gives its own newest ones, in the order of its index."""
     newest = f"order by at desc, post_id desc limit {filtered.value(limit)}"
     pages = " union all ".join(
-        f"(select {_COLUMNS} from ({each}) as found where {filtered.sql} {newest})"  # noqa: S608  (constants of this module)
-        for each in _sources(wanted.state)
+        f"(select {columns} from ({each}) as found where {filtered.sql} {newest})"  # noqa: S608  (constants of this module)
+        for each in sources
     )
-    rows = await connection.fetch(f"select {_COLUMNS} from ({pages}) as found {newest}", *filtered.values)  # noqa: S608
-    return [dict(row) for row in rows]
+    return f"select {columns} from ({pages}) as found {newest}"  # noqa: S608  (constants of this module)
 
 
 async def count_posts(connection: Connection, brand: str, wanted: PostFilter) -> int:
@@ -215,6 +251,7 @@ class _Conditions:
     """Conditions of a query of one brand's posts, with the values of its parameters; the words are not among them."""
 
     def __init__(self, brand: str, wanted: PostFilter) -> None:
+        self.brand = brand
         self.values: list[Any] = [brand]
         self._conditions = ["true"]
         if wanted.since is not None:
@@ -223,6 +260,12 @@ class _Conditions:
             self.add("{}::text in (channel, account)", wanted.channel)
         if wanted.content_id is not None:
             self.add("content_id = {}::uuid", wanted.content_id)
+
+    def copy(self) -> "_Conditions":
+        """The same conditions, to which others are added."""
+        copied = _Conditions(self.brand, PostFilter())
+        copied.values, copied._conditions = list(self.values), list(self._conditions)
+        return copied
 
     @property
     def sql(self) -> str:
@@ -250,19 +293,6 @@ def _with_words(brand: str, text: str) -> tuple[str, str, str]:
         _words_query(text),
         f"'={brand}'",
     )
-
-
-async def _few_with(connection: Connection, brand: str, text: str) -> list[UUID] | None:
-    """Returns the ids of the brand's posts with these words, unordered; None if there are more than `_MOST_SORTED`."""
-    # Of all states, and without `order by`: else the planner may read the posts in order, since it cannot know how rare a prefix is.
-    words = _Conditions(brand, PostFilter())
-    words.add(*_with_words(brand, text))
-    found = " union all ".join(
-        f"select post_id from ({each}) as found where {words.sql}"  # noqa: S608  (constants of this module)
-        for each in _sources(None, _BY_WORDS)
-    )
-    rows = await connection.fetch(f"{found} limit {words.value(_MOST_SORTED + 1)}", *words.values)
-    return None if len(rows) > _MOST_SORTED else [row["post_id"] for row in rows]
 
 
 def _sources(state: PostState | None, of_brand: str = "brand_slug = $1") -> list[str]:
