@@ -2,16 +2,18 @@
 
 import asyncio
 import ssl
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, cast
 from urllib.parse import urlsplit
 
+import httpcore2
 import httpx
 
+from chassis.http.outgoing import AsyncioConnections
 from client import Address, RefusedError, UnreachableError
 from client.connections import KEEPALIVE_SECONDS
 from console.field_names import named_detail
@@ -33,6 +35,19 @@ _MOST_CONNECTIONS: Final = 100
 _ENDING_SECONDS: Final = 2
 """How long requests may still take when the process ends."""
 _AWAY: Final = frozenset({502, 503, 504})
+_ERRORS_OF_THE_POOL: Final = (
+    httpcore2.ConnectTimeout,
+    httpcore2.ReadTimeout,
+    httpcore2.WriteTimeout,
+    httpcore2.PoolTimeout,
+    httpcore2.ConnectError,
+    httpcore2.ReadError,
+    httpcore2.WriteError,
+    httpcore2.LocalProtocolError,
+    httpcore2.RemoteProtocolError,
+    httpcore2.UnsupportedProtocol,
+)
+"""httpx has errors of the same names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +62,26 @@ class Away:
         return False
 
 
-class SharedTransport(httpx.AsyncHTTPTransport):
+class SharedTransport(httpx.AsyncBaseTransport):
     """Leaves no connection open, even if a caller cancels a request or the pool closes.
 
-    httpx loses connections in two ways: a request that is cancelled while it closes idle ones of the pool closes only the first, and
+    The pool is httpcore2's. That of httpx looks in all folders of Python for a package that is not installed, several times for each
+    request, and walks through all pairs of connections: three quarters of the processor time of live updates.
+
+    Pools lose connections in two ways: a request that is cancelled while it closes idle ones of the pool closes only the first, and
     one that still connects while the pool closes stays open. So requests run in tasks that callers do not cancel, and the pool
     closes when they have ended.
     """
 
     def __init__(self, *, limits: httpx.Limits, verify: ssl.SSLContext | bool = True) -> None:
-        super().__init__(limits=limits, verify=verify)
+        self._connections = AsyncioConnections()
+        self._pool = httpcore2.AsyncConnectionPool(
+            ssl_context=verify if isinstance(verify, ssl.SSLContext) else httpx.create_ssl_context(verify),
+            max_connections=limits.max_connections,
+            max_keepalive_connections=limits.max_keepalive_connections,
+            keepalive_expiry=limits.keepalive_expiry,
+            network_backend=self._connections,
+        )
         self._is_closed = False
         self._requests: set[asyncio.Task[httpx.Response]] = set()
         self._closing: set[asyncio.Task[None]] = set()
@@ -64,7 +89,7 @@ class SharedTransport(httpx.AsyncHTTPTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if self._is_closed:
             raise httpx.ConnectError("the process is ending", request=request)
-        task = asyncio.create_task(super().handle_async_request(request))
+        task = asyncio.create_task(self._send(request))
         self._requests.add(task)
         task.add_done_callback(self._requests.discard)
         try:
@@ -76,6 +101,24 @@ class SharedTransport(httpx.AsyncHTTPTransport):
             closing.add_done_callback(self._closing.discard)
             raise
 
+    async def _send(self, request: httpx.Request) -> httpx.Response:
+        url = request.url
+        sent = httpcore2.Request(
+            request.method,
+            httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path),
+            headers=request.headers.raw,
+            content=request.stream,
+            extensions=request.extensions,
+        )
+        with _errors_of_httpx(request):
+            answer = await self._pool.handle_async_request(sent)
+        return httpx.Response(
+            answer.status,
+            headers=answer.headers,
+            stream=_AnswerStream(answer, request),
+            extensions=answer.extensions,
+        )
+
     async def aclose(self) -> None:
         self._is_closed = True
         if self._requests:
@@ -84,7 +127,35 @@ class SharedTransport(httpx.AsyncHTTPTransport):
             task.cancel()
         if pending := self._requests | self._closing:
             await asyncio.wait(pending)
-        await super().aclose()
+        self._connections.close()
+        await self._pool.aclose()
+
+
+class _AnswerStream(httpx.AsyncByteStream):
+    """The body of an answer, as it comes."""
+
+    def __init__(self, answer: httpcore2.Response, request: httpx.Request) -> None:
+        self._answer = answer
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _errors_of_httpx(self._request):
+            async for part in self._answer.aiter_stream():
+                yield part
+
+    async def aclose(self) -> None:
+        with _errors_of_httpx(self._request):
+            await self._answer.aclose()
+
+
+@contextmanager
+def _errors_of_httpx(request: httpx.Request) -> Iterator[None]:
+    """Raises httpx's error in the place of the pool's with the same name."""
+    try:
+        yield
+    except _ERRORS_OF_THE_POOL as error:
+        told: type[httpx.TransportError] = getattr(httpx, type(error).__name__)
+        raise told(str(error), request=request) from error
 
 
 async def _close_answer(request: asyncio.Task[httpx.Response]) -> None:

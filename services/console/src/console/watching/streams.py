@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Final, TypeAlias
@@ -48,7 +48,7 @@ class LiveStream:
 class SharedPoll:
     """Reads one thing while a tab watches it, with the keys of its people in turn: all of them see the same."""
 
-    def __init__(self, watched: Watched, pause: Callable[[], float]) -> None:
+    def __init__(self, watched: Watched, pause: Callable[[], Awaitable[None]]) -> None:
         self._watched = watched
         self._pause = pause
         self.streams: dict[LiveStream, PersonClients] = {}
@@ -76,7 +76,7 @@ class SharedPoll:
                 log.exception("live_read_failed", watched=self._watched.key.partition(" ")[0])
             else:
                 self._note(state)
-            await asyncio.sleep(self._pause())
+            await self._pause()
 
     def _note(self, state: Any) -> None:
         found = fingerprint(state)
@@ -109,7 +109,9 @@ class LiveStreams:
         age: timedelta,
     ) -> None:
         self._every = every
-        self._reads = reads
+        self._apart = 1 / reads
+        self._next_reading = 0.0
+        """Time of the event loop before which no reading begins again."""
         self._of_person = of_person
         self._of_process = of_process
         self._idle = idle
@@ -176,9 +178,13 @@ class LiveStreams:
         poll.streams[stream] = clients
         return poll
 
-    def _pause(self) -> float:
-        """Seconds between two readings of one thing."""
-        return max(self._every, len(self._polls) / self._reads)
+    async def _pause(self) -> None:
+        """Waits between two readings of one thing. Readings begin one after another: many at once would wait for connections."""
+        await asyncio.sleep(self._every)
+        now = asyncio.get_running_loop().time()
+        begins = max(now, self._next_reading)
+        self._next_reading = begins + self._apart
+        await asyncio.sleep(begins - now)
 
     def close(self, stream: LiveStream) -> None:
         """Forgets a stream, and ends the readings that no other stream watches."""
