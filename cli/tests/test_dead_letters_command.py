@@ -214,6 +214,11 @@ def test_mistakes_are_told_as_usage_before_the_monitor_is_asked(
         ["discard", "--all", "--yes"],
         ["list", "--state", "dead"],
         ["list", "--summary", "--type", "x"],
+        ["list", "--summary", "--error", "x"],
+        ["list", "--failed-since", "yesterday"],
+        ["list", "--min-attempts", "-1"],
+        ["replay", "some-id", "--error", "x"],
+        ["discard", "--error", "x", "--reason", "x"],
         ["frobnicate"],
     ):
         assert code_of(*arguments) == 2, arguments
@@ -250,6 +255,28 @@ async def test_many_are_discarded_after_a_preview_with_who_and_why(
     again = await operator("discard", "--all", "--reason", "a bad sender", "--yes")
     assert (again.code, again.out) == (1, "")
     assert "No open dead letter" in again.err
+
+
+async def test_the_same_options_search_list_and_select(operator: Operator, rabbitmq_url: str) -> None:
+    content = str(uuid4())
+    wanted = command(payload={"brand_slug": "daily-grind", "content_id": content, "target": "site"})
+    ids = await dead(operator, rabbitmq_url, command(), wanted, command(correlation_id="chain-2"))
+    searches: list[tuple[list[str], list[str]]] = [
+        (["--payload", content], [ids[1]]),
+        (["--message-id", json.loads(wanted)["event_id"]], [ids[1]]),
+        (["--error", "RED]GONE", "--correlation-id", "chain-2"], [ids[2]]),
+        (["--min-attempts", "99"], []),
+        (["--failed-before", "2026-01-01"], []),
+        (["--failed-since", "2026-01-01T00:00", "--max-attempts", "99"], ids),
+    ]
+    for options, expected in searches:
+        found = (await operator("list", *options, "--json")).json()
+        assert sorted(each["id"] for each in found["items"]) == sorted(expected), options
+    wary = await operator("discard", "--all", "--payload", content, "--reason", "no")
+    assert (wary.code, f"1 dead letter with the text “{content}”" in wary.err) == (2, True)
+    done = await operator("discard", "--all", "--payload", content, "--reason", "no", "--yes", "--json")
+    assert done.json()["discarded"] == [ids[1]]
+    assert (await operator("list", "--json")).json()["open"] == 2
 
 
 async def test_a_group_is_replayed_and_nothing_else(operator: Operator, rabbitmq_url: str) -> None:

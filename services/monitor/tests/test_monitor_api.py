@@ -4,6 +4,7 @@ import asyncio
 import base64
 import json
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -126,6 +127,81 @@ async def test_a_body_is_shown_as_what_it_is(
     assert shown[4]["payload"] == {"a": "\x00"}
     assert shown[0]["stack"].endswith("Gone: 410\n")
     assert shown[0]["headers"] == {"attempt": 5}
+
+
+async def test_the_list_and_all_that_match_are_found_by_the_same_words(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath, new_envelope: NewEnvelope
+) -> None:
+    event = uuid4()
+    at = datetime(2026, 5, 1, tzinfo=UTC)
+    [first, escaped, spelled] = await record(
+        new_death(new_envelope(event), detail="No site 100% of it", attempts=1, failed_at=at),
+        new_death(
+            new_envelope(payload={"brand_slug": "other", "keyword": 'caf\u00e9 "au lait"'}),
+            exception_type="TemplateError",
+            attempts=3,
+            failed_at=at + timedelta(hours=1),
+        ),
+        new_death(
+            json.dumps(
+                {**json.loads(new_envelope()), "payload": {"keyword": 'caf\u00e9 "au lait"'}},
+                ensure_ascii=False,
+            ).encode(),
+            attempts=5,
+            failed_at=at + timedelta(hours=2),
+        ),
+    )
+    searches: list[tuple[dict[str, Any], set[UUID]]] = [
+        ({"error": "no SITE 100% of"}, {first}),
+        ({"error": "1_0% of"}, set()),
+        ({"error": "templateerror"}, {escaped}),
+        ({"error": "handlers.py:41"}, {first, escaped, spelled}),
+        ({"payload": 'caf\u00e9 "au'}, {escaped, spelled}),
+        ({"payload": "CAF"}, set()),
+        ({"message_id": str(event)}, {first}),
+        ({"message_id": str(escaped)}, {escaped}),
+        ({"message_id": str(uuid4())}, set()),
+        ({"min_attempts": 3}, {escaped, spelled}),
+        ({"min_attempts": 2, "max_attempts": 4}, {escaped}),
+        ({"failed_since": (at + timedelta(hours=1)).isoformat()}, {escaped, spelled}),
+        ({"failed_before": (at + timedelta(hours=1)).isoformat()}, {first}),
+        ({"failed_since": at.isoformat(), "failed_before": at.isoformat()}, set()),
+        ({"payload": 'caf\u00e9 "au', "error": "templateerror", "queue": "publisher-commands"}, {escaped}),
+        ({"payload": 'caf\u00e9 "au', "correlation_id": "nothing"}, set()),
+    ]
+    for wanted, expected in searches:
+        for state in ({"state": "open"}, {}):
+            page = (await api.get(LIST, params=wanted | state)).json()
+            assert {item["id"] for item in page["items"]} == set(map(str, expected)), wanted
+            assert (page["matching"], page["open"]) == (len(expected), 3), wanted
+    # What the list does not show, no decision about all that match takes.
+    for wanted, expected in searches[:2] + searches[-3:]:
+        done = (await api.post(f"{LIST}/discard", json={**wanted, "reason": "searched"})).json()
+        assert set(done["ids"]) == set(map(str, expected)), wanted
+    for wanted in (searches[4][0], searches[9][0]):
+        replayed = (await api.post(f"{LIST}/replay", json=wanted)).json()
+        assert [each["id"] for each in replayed["replays"]] == ([str(spelled)] if "payload" in wanted else [])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"message_id": "nonsense"},
+        {"min_attempts": -1},
+        {"max_attempts": 2**31},
+        {"failed_since": "yesterday"},
+        {"error": ""},
+        {"payload": "x" * 201},
+    ],
+)
+async def test_a_search_that_makes_no_sense_finds_and_does_nothing(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath, wrong: dict[str, Any]
+) -> None:
+    await record(new_death())
+    assert (await api.get(LIST, params=wrong)).status_code == 422
+    assert (await api.post(f"{LIST}/replay", json=wrong)).status_code == 422
+    assert (await api.post(f"{LIST}/discard", json=wrong | {"reason": "x"})).status_code == 422
+    assert (await api.get(LIST)).json()["open"] == 1
 
 
 async def test_what_is_unknown_is_404(api: httpx.AsyncClient) -> None:

@@ -1,7 +1,7 @@
 """Lists and groups of many dead letters: their contents, made without reading every dead letter."""
 
 from collections import defaultdict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 from uuid import UUID
@@ -10,9 +10,9 @@ import asyncpg
 import pytest
 
 from messaging import Database
-from monitor.dead_letters import queries
+from monitor.dead_letters import filtering, queries, store
 from monitor.dead_letters.domain import DeadLetterState
-from monitor.dead_letters.queries import DeadLetterFilter
+from monitor.dead_letters.filtering import DeadLetterFilter
 from tests.fixtures.explained import ExplainedConnection
 
 MANY = 20_000
@@ -105,6 +105,71 @@ async def test_a_page_of_those_that_wait_reads_no_more_than_its_letters(
     assert {how for how, _ in connection.scans} <= {"Index Scan", "Index Only Scan"}
     # Two pages of 30, of rows of which one in six may match; 14,000 are open.
     assert connection.rows_read <= 2 * 30 * 20
+
+
+@pytest.mark.parametrize(
+    ("wanted", "matches"),
+    [
+        ({"error": "DETAIL 14999"}, lambda each: each["detail"] == "detail 14999"),
+        ({"error": "b.py:2"}, lambda each: each["frame"] == "b.py:2 in y"),
+        ({"payload": "xxx", "max_attempts": 4}, lambda _: False),
+        ({"min_attempts": 5, "queue": "social-commands"}, lambda each: each["queue"] == "social-commands"),
+    ],
+)
+async def test_a_search_reads_each_letter_once_for_page_and_number(
+    many: Database, wanted: dict[str, Any], matches: Callable[[Any], bool]
+) -> None:
+    open_ones = await letters(many, DeadLetterState.OPEN)
+    expected = sorted(filter(matches, open_ones), key=lambda each: (each["recorded_at"], each["id"]))[::-1]
+    async with many.connection() as connection:
+        noted = ExplainedConnection(connection)
+        searched = await queries.fetch_page(
+            connection, DeadLetterFilter(DeadLetterState.OPEN, **wanted), limit=30, before=None
+        )
+        where, values = DeadLetterFilter(DeadLetterState.OPEN, **wanted).condition()
+        await noted.fetch(f"select d.id from dead_messages d where {where}", *values)
+        timeout = await connection.fetchval("show statement_timeout")
+        assert searched is not None
+        if len(expected) > 30:
+            last = searched.items[-1]["id"]
+            following = await queries.fetch_page(
+                connection, DeadLetterFilter(DeadLetterState.OPEN, **wanted), limit=30, before=last
+            )
+            assert following is not None
+            assert [each["id"] for each in following.items] == [each["id"] for each in expected[30:60]]
+    assert [each["id"] for each in searched.items] == [each["id"] for each in expected[:30]]
+    assert (searched.matching, searched.open) == (len(expected), len(open_ones))
+    assert noted.rows_read <= MANY
+    # The limit is the search's own: the connection goes back to the pool.
+    assert timeout == "0"
+
+
+async def test_a_letter_is_found_by_any_of_its_ids_without_reading_others(many: Database) -> None:
+    [*_, letter] = await letters(many, DeadLetterState.REPLAYING)
+    for name in ("id", "event_id", "replay_event_id"):
+        async with many.connection() as connection:
+            await connection.execute("set enable_seqscan = off; set enable_bitmapscan = on")
+            noted = ExplainedConnection(connection)
+            page = await queries.fetch_page(
+                noted, DeadLetterFilter(message_id=letter[name]), limit=30, before=None
+            )
+        assert page is not None
+        assert ([each["id"] for each in page.items], page.matching) == ([letter["id"]], 1)
+        assert noted.rows_read < 10
+
+
+async def test_a_search_that_takes_too_long_is_ended(many: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(filtering, "SEARCH_SECONDS", 0.001)
+    wanted = DeadLetterFilter(DeadLetterState.OPEN, payload="nothing has this")
+    async with many.connection() as connection:
+        with pytest.raises(filtering.SearchTooSlowError):
+            await queries.fetch_page(connection, wanted, limit=1, before=None)
+        assert await connection.fetchval("show statement_timeout") == "0"
+    with pytest.raises(filtering.SearchTooSlowError):
+        async with many.transaction() as tx:
+            await store.discard_open(
+                tx.connection, store.DeadLetterSelection(wanted), 500, store.OperatorDecision(None, "why")
+            )
 
 
 async def test_open_ones_are_counted_whatever_the_page_is_of(many: Database) -> None:

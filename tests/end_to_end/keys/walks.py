@@ -293,6 +293,7 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
         "dead_letter_id": Place(newest),
         "/v1/dead-letters group": Place(group["group"], "0123456789abcdef"),
         "/v1/dead-letters before": Place(newest),
+        "/v1/dead-letters message_id": Place(newest),
         "/v1/notifications before": Place(max(noticed)),
         "/v1/notifications/messages before": Place(max(messages)),
         "notification_id": Place(noticed[0]),

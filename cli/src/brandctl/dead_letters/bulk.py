@@ -4,12 +4,12 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import typer
 
+from brandctl.dead_letters.filters import DeadLetterSelection
 from brandctl.errors import CommandError, UsageError
-from brandctl.settings import given
 from brandctl.terminal import note
 from client.errors import ClientError
 from client.services.monitor import Monitor
@@ -27,24 +27,6 @@ class BulkAction:
     done: str
 
 
-@dataclass(frozen=True, slots=True)
-class DeadLetterSelection:
-    """A filter of open dead letters; None matches any value."""
-
-    queue: str | None = None
-    type_name: str | None = None
-    group: str | None = None
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        return given(queue=self.queue, type=self.type_name, group=self.group)
-
-    @property
-    def in_words(self) -> str:
-        parts = ((" of ", self.queue), (" of type ", self.type_name), (" of group ", self.group))
-        return "".join(f"{word}{value}" for word, value in parts if value)
-
-
 def decide_all(
     monitor: Monitor,
     selection: DeadLetterSelection,
@@ -60,7 +42,7 @@ def decide_all(
     commands may run at once and share the dead letters. After an interruption, the same command does the rest.
     """
     page = monitor.list_dead_letters(
-        state="open", replayable=True if replayable else None, limit=1, **selection.fields
+        state="open", replayable=True if replayable else None, limit=1, **selection.arguments
     )
     total = page["matching"]
     if total == 0:
@@ -72,7 +54,7 @@ def decide_all(
     told = time.monotonic()
     while len(done) < total:
         # Only those that exist now: a replay that dies again at once must not be replayed a second time.
-        chunk = {**selection.fields, "until": page["now"], "limit": min(MAX_BULK, total - len(done))}
+        chunk = {**selection.arguments, "until": page["now"], "limit": min(MAX_BULK, total - len(done))}
         try:
             found, after = decide(**chunk, **({"after": after} if after else {}))
         except ClientError:

@@ -7,7 +7,21 @@ import typer
 
 from brandctl.commands import Group, Result
 from brandctl.dead_letters import view
-from brandctl.dead_letters.deciding import FailureGroup, Queue, TypeName, discard, replay
+from brandctl.dead_letters.deciding import discard, replay
+from brandctl.dead_letters.filters import (
+    Before,
+    BodyText,
+    Chain,
+    DeadLetterSelection,
+    ErrorText,
+    FailureGroup,
+    LeastAttempts,
+    MessageId,
+    MostAttempts,
+    Queue,
+    Since,
+    TypeName,
+)
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import out
 from client.services.monitor import Monitor
@@ -40,7 +54,14 @@ def list_letters(
     queue: Queue = None,
     type_name: TypeName = None,
     group: FailureGroup = None,
-    correlation_id: str | None = None,
+    correlation_id: Chain = None,
+    message_id: MessageId = None,
+    error: ErrorText = None,
+    payload: BodyText = None,
+    min_attempts: LeastAttempts = None,
+    max_attempts: MostAttempts = None,
+    failed_since: Since = None,
+    failed_before: Before = None,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 50,
     before: Annotated[str | None, typer.Option(metavar="ID")] = None,
     summary: bool = False,
@@ -51,18 +72,31 @@ def list_letters(
 
         brandctl dead-letters list --queue research-commands
         brandctl dead-letters list --state all --correlation-id 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
+        brandctl dead-letters list --error "timed out" --failed-since 2026-11-28T14:00
         brandctl dead-letters list --json | jq -r '.items[].id'
 
     Options:
         state: Only those in this state.
-        correlation_id: Only those of this chain of messages.
         limit: At most so many.
         before: Only those older than this one.
         summary: Group equal failures.
     """
     wanted_state = None if state == "all" else state
+    wanted = DeadLetterSelection(
+        queue,
+        type_name,
+        group,
+        correlation_id,
+        message_id,
+        error,
+        payload,
+        min_attempts,
+        max_attempts,
+        failed_since,
+        failed_before,
+    )
     if summary:
-        if type_name or group or correlation_id or before or wanted_state is None:
+        if wanted.arguments.keys() - {"queue"} or before or wanted_state is None:
             raise typer.BadParameter(
                 "--summary goes only with --queue and --state (one state)", param_hint="--summary"
             )
@@ -70,15 +104,7 @@ def list_letters(
         if not groups:
             return Result({"groups": groups}, error="No dead letters match.")
         return Result({"groups": groups}, partial(view.show_groups, out(), groups))
-    page = monitor.list_dead_letters(
-        state=wanted_state,
-        queue=queue,
-        type=type_name,
-        group=group,
-        correlation_id=correlation_id,
-        limit=limit,
-        before=before,
-    )
+    page = monitor.list_dead_letters(state=wanted_state, **wanted.arguments, limit=limit, before=before)
     items: list[Any] = page["items"]
     answer = {name: value for name, value in page.items() if name in _SHOWN}
     if not items:

@@ -10,7 +10,21 @@ from typing import Annotated, Any, Final
 import typer
 
 from brandctl.commands import Result
-from brandctl.dead_letters.bulk import MAX_BULK, BulkAction, DeadLetterSelection, decide_all
+from brandctl.dead_letters.bulk import MAX_BULK, BulkAction, decide_all
+from brandctl.dead_letters.filters import (
+    Before,
+    BodyText,
+    Chain,
+    DeadLetterSelection,
+    ErrorText,
+    FailureGroup,
+    LeastAttempts,
+    MessageId,
+    MostAttempts,
+    Queue,
+    Since,
+    TypeName,
+)
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import note
 from client.errors import ClientError
@@ -25,13 +39,6 @@ _DISCARD: Final = BulkAction("discard", "discarded")
 
 Ids = Annotated[
     list[str] | None, typer.Argument(metavar="[ID]...", parser=parse_reference, help="Ids out of `list`.")
-]
-Queue = Annotated[str | None, typer.Option(help="Only those of this queue, such as research-commands.")]
-TypeName = Annotated[
-    str | None, typer.Option("--type", help="Only this message type, such as content.publish.")
-]
-FailureGroup = Annotated[
-    str | None, typer.Option(help="Only this group of equal failures, from `list --summary`.")
 ]
 All = Annotated[bool, typer.Option("--all", help="All open dead letters that match the other options.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="With --all or --group: do not ask for confirmation.")]
@@ -50,6 +57,14 @@ def replay(
     group: FailureGroup = None,
     queue: Queue = None,
     type_name: TypeName = None,
+    correlation_id: Chain = None,
+    message_id: MessageId = None,
+    error: ErrorText = None,
+    payload: BodyText = None,
+    min_attempts: LeastAttempts = None,
+    max_attempts: MostAttempts = None,
+    failed_since: Since = None,
+    failed_before: Before = None,
     reason: str | None = None,
     by: By = None,
     yes: Yes = False,
@@ -66,6 +81,7 @@ def replay(
         brandctl dead-letters replay 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --wait
         brandctl dead-letters replay --group 5f0c3a9b1e77d204 --reason "template mended"
         brandctl dead-letters replay --all --queue publisher-commands
+        brandctl dead-letters replay --all --error "503" --failed-since 2026-11-28T14:00
         brandctl dead-letters replay --all --type content.publish --yes --json
 
     Options:
@@ -73,7 +89,20 @@ def replay(
         wait: Wait until each is resolved or dead again.
         timeout: With --wait: the most seconds to wait.
     """
-    selection = _selection(dead, queue, type_name, group, all_=all_)
+    wanted = DeadLetterSelection(
+        queue,
+        type_name,
+        group,
+        correlation_id,
+        message_id,
+        error,
+        payload,
+        min_attempts,
+        max_attempts,
+        failed_since,
+        failed_before,
+    )
+    selection = _selection(dead, wanted, all_=all_)
     decision: dict[str, Any] = {"by": _who(by)} | ({"reason": why} if (why := (reason or "").strip()) else {})
     refused: dict[str, str] = {}
 
@@ -111,6 +140,14 @@ def discard(
     group: FailureGroup = None,
     queue: Queue = None,
     type_name: TypeName = None,
+    correlation_id: Chain = None,
+    message_id: MessageId = None,
+    error: ErrorText = None,
+    payload: BodyText = None,
+    min_attempts: LeastAttempts = None,
+    max_attempts: MostAttempts = None,
+    failed_since: Since = None,
+    failed_before: Before = None,
     by: By = None,
     yes: Yes = False,
 ) -> Result:
@@ -127,7 +164,20 @@ def discard(
     """
     if not reason.strip():
         raise typer.BadParameter("say why", param_hint="--reason")
-    selection = _selection(dead, queue, type_name, group, all_=all_)
+    wanted = DeadLetterSelection(
+        queue,
+        type_name,
+        group,
+        correlation_id,
+        message_id,
+        error,
+        payload,
+        min_attempts,
+        max_attempts,
+        failed_since,
+        failed_before,
+    )
+    selection = _selection(dead, wanted, all_=all_)
     decision: dict[str, Any] = {"by": _who(by), "reason": reason}
     refused: dict[str, str] = {}
 
@@ -160,14 +210,15 @@ def _who(given: str | None) -> str:
 
 
 def _selection(
-    dead: Sequence[str] | None, queue: str | None, type_name: str | None, group: str | None, *, all_: bool
+    dead: Sequence[str] | None, wanted: DeadLetterSelection, *, all_: bool
 ) -> DeadLetterSelection | None:
     """Returns the selection of the options; None if ids are given."""
-    if bool(dead) == (all_ or group is not None):
+    if bool(dead) == (all_ or wanted.group is not None):
         raise typer.BadParameter("give ids, or --all, or --group", param_hint="ID")
-    if dead and (queue or type_name):
-        raise typer.BadParameter("go with --all", param_hint="--queue and --type")
-    return None if dead else DeadLetterSelection(queue, type_name, group)
+    if dead and wanted.arguments:
+        names = " and ".join(f"--{name.replace('_', '-')}" for name in wanted.arguments)
+        raise typer.BadParameter("go with --all", param_hint=names)
+    return None if dead else wanted
 
 
 def _each(dead: Sequence[str], decide: Callable[[str], Any]) -> tuple[list[str], dict[str, str]]:

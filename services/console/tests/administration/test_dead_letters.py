@@ -190,12 +190,10 @@ async def test_the_filter_finds_groups_and_a_brands_operator_sees_the_brands_own
     assert "No dead letter matches" in (await person.get(f"{LIST}?type=nothing")).text
     assert (await person.get(f"{LIST}?after=nonsense&state=nonsense")).status_code == 200
     [other] = await open_letters(person, 1, "?chain=chain-other")
-    # All that match a chain cannot be chosen: it would mean those of other chains, too.
-    forged = form_of(
-        (await person.get(f"{LIST}?chain=chain-other")).text, which="all", do="discard", reason="forged"
-    )
-    told = (await person.post(LIST, data=forged, follow_redirects=True)).text
-    assert "Nothing was done" in told
+    # A forged field that nobody can read does not widen what all that match means.
+    forged = form_of((await person.get(LIST)).text, which="all", do="discard", reason="forged", id="x")
+    told = await person.post(LIST, data=forged, follow_redirects=True)
+    assert (told.status_code, "cannot be read" in told.text) == (422, True)
     await open_letters(person, 3)
     async with signed_in_as("Otto", "operator", ["acme"]) as otto, signed_in_as("Eve", "editor") as eve:
         await open_letters(otto, 2)
@@ -211,6 +209,36 @@ async def test_the_filter_finds_groups_and_a_brands_operator_sees_the_brands_own
             assert (await eve.post(path, data={"once": path, "do": "replay"})).status_code == 403, path
         assert LIST not in (await eve.get("/")).text
     await open_letters(person, 1)
+
+
+async def test_letters_are_searched_for_and_all_that_match_are_decided_about(
+    publisher: FailingPublisher, person: httpx.AsyncClient
+) -> None:
+    contents = [await publisher.send() for _ in range(3)]
+    letters = await open_letters(person, 3)
+    shown = (await person.get(f"{LIST}/{letters[0]}")).text
+    [message] = re.findall(r"<dt>Id of the message</dt><dd><code>([0-9a-f-]+)<", shown)
+    [about] = [each for each in contents if str(each) in shown]
+    for query in (f"?id={message}", f"?id={letters[0]}", f"?text={about}", f"?text={about}&error=UNKNOWN"):
+        assert await open_letters(person, 1, query) == [letters[0]]
+    await open_letters(person, 3, "?error=UNKNOWN target&least=1&most=1&since=2026-01-01T00:00")
+    for query in ("?error=nothing", "?least=2", "?before=2026-01-01T00:00", f"?text={str(about).upper()}"):
+        assert "No dead letter matches" in (await person.get(LIST + query)).text, query
+    for query in ("?id=nonsense", "?least=-1", "?most=x", "?since=yesterday", "?before=2026-13-01T00:00"):
+        wrong = await person.get(LIST + query)
+        assert (wrong.status_code, "cannot be read" in wrong.text) == (422, True), query
+        assert letters[0] not in wrong.text
+
+    form = form_of((await person.get(f"{LIST}?text={about}")).text, which="all", do="discard", reason="no")
+    told = await person.post(LIST, data=form, follow_redirects=True)
+    assert "One message is discarded." in told.text
+    assert told.url.params["text"] == str(about)
+    assert set(await open_letters(person, 2)) == set(letters[1:])
+    chain = form_of(
+        (await person.get(f"{LIST}?chain=chain-acme")).text, which="all", do="discard", reason="no"
+    )
+    told = await person.post(LIST, data=chain, follow_redirects=True)
+    assert "2 messages are discarded." in told.text
 
 
 async def test_the_first_page_names_dead_letters_to_those_who_decide(
@@ -253,7 +281,7 @@ async def test_dead_letters_in_a_browser(
     await page.locator("tbody th a").first.click()
     for width in (1280, 360):
         await page.set_viewport_size({"width": width, "height": 900})
-        for path in ("", "?state=resolved"):
+        for path in ("", "?state=resolved", "?text=nothing"):
             await page.goto(url + LIST + path)
             assert not await page.evaluate("window.hit")
             assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0

@@ -15,6 +15,10 @@ from chassis.http.problem_codes import (
 UNKNOWN_DEAD_LETTER = not_found("unknown_dead_letter", "There is no such dead letter.")
 DEAD_LETTER_NOT_READY = conflict("dead_letter_not_ready", "The state of the dead letter does not allow this.")
 DEAD_LETTER_UNSUITABLE = unprocessable("dead_letter_unsuitable", "This dead letter never allows this.")
+DEAD_LETTER_SEARCH_TOO_SLOW = unprocessable(
+    "dead_letter_search_too_slow",
+    "The search for dead letters took too long; `detail` says how to narrow it.",
+)
 UNKNOWN_NOTIFICATION_ROUTE = not_found(
     "unknown_notification_route", "There is no notification route of this name."
 )

@@ -52,10 +52,10 @@ async def act_on_many(viewer: PageViewer, form: Form, wanted: LetterFilter) -> O
     """
     verb = form.text("do")
     if form.text("which") == "all":
-        # The monitor's selection has no chain, and would take more than the list shows.
+        # Without a field that cannot be read, it would take more than the list shows.
         if not wanted.may_act_on_all:
             return Outcome(0, more=False)
-        selection = wanted.selection() | {"until": form.text("until")}
+        selection = wanted.selection(viewer.person.zone) | {"until": form.text("until")}
     else:
         ids = [each for each in dict.fromkeys(form.all("chosen")) if parse_id(each)]
         if not ids:

@@ -41,7 +41,7 @@ router = APIRouter(include_in_schema=False)
 
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (the path has no fields)
     """Reads what changes on the list: the letters of the page and their number, without the time of the answer."""
-    (found,) = await read_each(clients.monitor.list_dead_letters(**LetterFilter.of(query).arguments()))
+    (found,) = await read_each(clients.monitor.list_dead_letters(**LetterFilter.of(query).watched()))
     return (
         {name: value for name, value in found.items() if name != "now"} if isinstance(found, dict) else found
     )
@@ -70,12 +70,45 @@ async def _list(
     refusal: str = "",
     status: int = HTTPStatus.OK,
 ) -> Response:
-    calls: dict[str, Any] = {"found": viewer.monitor.list_dead_letters(**wanted.arguments())}
+    if wanted.unreadable:
+        names = ", ".join(viewer.t(f"dead_letters.{name}") for name in wanted.unreadable)
+        return _page(
+            request,
+            viewer,
+            wanted,
+            found=None,
+            grouped=None,
+            refusal=refusal or viewer.t("dead_letters.unreadable", names=names),
+            status=HTTPStatus.UNPROCESSABLE_ENTITY if status == HTTPStatus.OK else status,
+        )
+    arguments = wanted.arguments(viewer.person.zone)
+    calls: dict[str, Any] = {"found": viewer.monitor.list_dead_letters(**arguments)}
     if not wanted.is_narrow and not wanted.after:
-        state = wanted.arguments()["state"]
-        calls["grouped"] = viewer.monitor.summarize_dead_letters(state=state, queue=wanted.queue or None)
+        calls["grouped"] = viewer.monitor.summarize_dead_letters(
+            state=arguments["state"], queue=wanted.queue or None
+        )
     parts = await viewer.gather(**calls)
-    found, grouped = parts["found"], parts.get("grouped", {"groups": []})
+    return _page(
+        request,
+        viewer,
+        wanted,
+        found=parts["found"],
+        grouped=parts.get("grouped", {"groups": []}),
+        refusal=refusal,
+        status=status,
+    )
+
+
+def _page(
+    request: Request,
+    viewer: PageViewer,
+    wanted: LetterFilter,
+    *,
+    found: Any,
+    grouped: Any,
+    refusal: str,
+    status: int,
+) -> Response:
     return page(
         request,
         viewer,
@@ -90,6 +123,8 @@ async def _list(
         any_state=views.ANY,
         tones=views.TONES,
         most_at_once=MOST_AT_ONCE,
+        hidden=[name for name in LetterFilter.__slots__ if name != "after"],
+        most_attempts=views.MOST_ATTEMPTS,
         refusal=refusal,
     )
 

@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any, Final, Self
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from console.ids import parse_id
 
@@ -17,6 +19,7 @@ GROUPS: Final = 20
 """Groups on a page, the largest first."""
 SHOWN_CHARACTERS: Final = 20_000
 """Of a message; the file has as much as the monitor returns."""
+MOST_ATTEMPTS: Final = 99_999
 _LONGEST: Final = 200
 
 
@@ -30,6 +33,18 @@ class LetterFilter:
     group: str = ""
     chain: str = ""
     """A correlation id."""
+    id: str = ""
+    """Of the letter, of its message or of its replay."""
+    error: str = ""
+    """Part of the error."""
+    text: str = ""
+    """Part of the message."""
+    least: str = ""
+    """The fewest attempts."""
+    most: str = ""
+    since: str = ""
+    """The earliest time of its last failure, such as 2026-11-28T14:00, in the reader's zone."""
+    before: str = ""
     after: str = ""
     """The cursor of the page."""
 
@@ -44,9 +59,27 @@ class LetterFilter:
         return cls(**text)
 
     @property
+    def unreadable(self) -> list[str]:
+        """Names of the fields that a person has mistyped; without them, the list would show letters that nobody meant."""
+        wrong = [] if not self.id or parse_id(self.id) else ["id"]
+        wrong += [
+            name for name in ("least", "most") if getattr(self, name) and _count(getattr(self, name)) is None
+        ]
+        return wrong + [
+            name for name in ("since", "before") if getattr(self, name) and _time(getattr(self, name)) is None
+        ]
+
+    @property
+    def has_details(self) -> bool:
+        """Whether one of the fields is set that the page shows when asked to."""
+        return bool(
+            self.chain or self.id or self.text or self.least or self.most or self.since or self.before
+        )
+
+    @property
     def is_narrow(self) -> bool:
         """Whether it leaves out letters of the state, so that their groups say nothing of the list."""
-        return bool(self.type or self.group or self.chain)
+        return bool(self.type or self.group or self.error) or self.has_details
 
     @property
     def is_set(self) -> bool:
@@ -55,24 +88,41 @@ class LetterFilter:
     @property
     def may_act_on_all(self) -> bool:
         """Whether a button may mean all that match: only open letters can be decided about."""
-        return self.state == STATES[0] and not self.chain
+        return self.state == STATES[0] and not self.unreadable
 
-    def arguments(self) -> dict[str, Any]:
-        """Returns the arguments of the monitor's list."""
+    def arguments(self, zone: str) -> dict[str, Any]:
+        """Returns the arguments of the monitor's list; `zone` is the reader's."""
         return {
             "state": None if self.state == ANY else self.state,
-            "queue": self.queue or None,
-            "type": self.type or None,
-            "group": self.group or None,
-            "correlation_id": self.chain or None,
+            **self.selection(zone),
             "after": self.after or None,
             "limit": PAGE_SIZE,
         }
 
-    def selection(self) -> dict[str, Any]:
-        """Returns the arguments with which the monitor replays or discards all that match."""
-        named = {"queue": self.queue, "type": self.type, "group": self.group}
-        return {name: value for name, value in named.items() if value}
+    def selection(self, zone: str) -> dict[str, Any]:
+        """Returns the arguments with which the monitor replays or discards all that match: those of the list."""
+        named = {
+            "queue": self.queue or None,
+            "type": self.type or None,
+            "group": self.group or None,
+            "correlation_id": self.chain or None,
+            "message_id": self.id or None,
+            "error": self.error or None,
+            "payload": self.text or None,
+            "min_attempts": _count(self.least),
+            "max_attempts": _count(self.most),
+            "failed_since": _time(self.since, zone),
+            "failed_before": _time(self.before, zone),
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+    def watched(self) -> dict[str, Any]:
+        """Returns the arguments of a wider list that an index answers, since it is read every few seconds.
+
+        It changes with each letter that becomes open or ceases to be.
+        """
+        wider = replace(self, error="", text="", least="", most="", since="", before="")
+        return (replace(wider, id="") if self.unreadable else wider).arguments("UTC")
 
     def query(self, *, after: object = None, **changed: str) -> str:
         """The query of a link to the first page, or to the one after a letter, with some fields changed."""
@@ -81,6 +131,25 @@ class LetterFilter:
         if fields["state"] == STATES[0]:
             fields["state"] = ""
         return f"?{urlencode({name: value for name, value in fields.items() if value})}"
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(MOST_ATTEMPTS)) else None
+
+
+def _time(text: str, zone: str = "UTC") -> datetime | None:
+    """Returns the time that a field of the type `datetime-local` has; None for a text that is none."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    # A time of another zone is still a time.
+    if found.tzinfo is not None or not MINYEAR < found.year < MAXYEAR:
+        return None
+    try:
+        return found.replace(tzinfo=ZoneInfo(zone))
+    except (ZoneInfoNotFoundError, ValueError):
+        return found.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,11 @@ from monitor.dead_letters.domain import DeadLetterState
 from monitor.dead_letters.store import OperatorDecision
 
 MAX_BULK: Final = 500
+MESSAGE_ID: Final = "Id of the dead letter, of its message or of its replay."
+ERROR: Final = "Part of the exception's type, of the error's text or of the stack frame; upper and lower case are the same."
+PAYLOAD: Final = "Part of the body, with the upper and lower case that it has there."
+FAILED_SINCE: Final = "Only those whose last attempt failed at this time or later."
+FAILED_BEFORE: Final = "Only those whose last attempt failed before this time."
 
 
 def _storable(value: str) -> str:
@@ -26,6 +31,9 @@ StoredText = Annotated[str, StringConstraints(min_length=1, max_length=200), Aft
 Reason = Annotated[
     str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), AfterValidator(_storable)
 ]
+
+
+AttemptCount = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class DeadLetterView(View):
@@ -143,6 +151,14 @@ class _Bulk(BaseModel):
     group: StoredText | None = Field(
         default=None, description="Only this failure group: `group` of the summary."
     )
+    correlation_id: StoredText | None = None
+    message_id: UUID | None = Field(default=None, description=MESSAGE_ID)
+    error: StoredText | None = Field(default=None, description=ERROR)
+    payload: StoredText | None = Field(default=None, description=PAYLOAD)
+    min_attempts: AttemptCount | None = None
+    max_attempts: AttemptCount | None = None
+    failed_since: Moment | None = Field(default=None, description=FAILED_SINCE)
+    failed_before: Moment | None = Field(default=None, description=FAILED_BEFORE)
     ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)] | None = None
     until: Moment | None = Field(
         default=None, description="Only dead letters recorded up to this time, such as `now` of a page."

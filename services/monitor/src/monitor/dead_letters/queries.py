@@ -11,7 +11,7 @@ from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging.topology import work_queues
 from monitor.dead_letters.domain import DeadLetterState
-from monitor.dead_letters.store import GROUP_FACTS, GROUP_ID
+from monitor.dead_letters.filtering import GROUP_FACTS, GROUP_ID, DeadLetterFilter, bounded_search
 
 _TYPES: Final = "array_remove(array_agg(d.type order by d.type), null)"
 READABLE_BYTES: Final = 256 * 1024
@@ -23,62 +23,6 @@ _SUMMARY: Final = (
     f' d.replay_event_id, d.replay_of, d.resolution, d.resolved_at, d.decided_by, d.decided_why, {GROUP_ID} as "group",'
     " (select n.id from dead_messages n where n.replay_of = d.id order by n.recorded_at desc limit 1) as replaced_by"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class DeadLetterFilter:
-    """Conditions on dead letters; None means any."""
-
-    state: str | None = None
-    queue: str | None = None
-    type: str | None = None
-    correlation_id: str | None = None
-    replayable: bool | None = None
-    group: str | None = None
-    brands: Collection[str] | None = None
-    """The brands that the caller may see."""
-    keyword: str | None = None
-    """Matches bodies that contain this keyword, or the id `content_id`. The query scans bodies: give a correlation id, too."""
-    content_id: UUID | None = None
-
-    def condition(self) -> tuple[str, list[Any]]:
-        """The condition of a row `d`, and the values of its parameters.
-
-        It names only the conditions that are set, and the state as a literal, so that one of the indexes fits.
-        """
-        conditions, values = list[str](), list[Any]()
-        if self.state is not None:
-            conditions.append(f"d.state = '{DeadLetterState(self.state).value}'")
-        for column, wanted in (
-            ("d.queue", self.queue),
-            ("d.type", self.type),
-            ("d.correlation_id", self.correlation_id),
-            ("d.replayable", self.replayable),
-            (GROUP_ID, self.group),
-        ):
-            if wanted is not None:
-                values.append(wanted)
-                conditions.append(f"{column} = ${len(values)}")
-        if mentions := self._mentions():
-            first = len(values) + 1
-            values.extend(mentions)
-            found = (
-                f"position(${number}::bytea in d.payload) > 0" for number in range(first, len(values) + 1)
-            )
-            conditions.append(f"({' or '.join(found)})")
-        if self.brands is not None:
-            values.append(list(self.brands))
-            conditions.append(f"d.brand_slug = any (${len(values)}::text[])")
-        return " and ".join(conditions) or "true", values
-
-    def _mentions(self) -> list[bytes]:
-        """Byte strings; a matching body contains one of them. A body may be any bytes, so it is not parsed as JSON."""
-        mentions = [] if self.content_id is None else [str(self.content_id).encode()]
-        if self.keyword is not None:
-            for ascii_only in (False, True):
-                value = json.dumps(self.keyword, ensure_ascii=ascii_only)
-                mentions += [f'"keyword":{gap}{value}'.encode() for gap in ("", " ")]
-        return list(dict.fromkeys(mentions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +47,11 @@ async def open_by_queue(connection: Connection) -> dict[str, float]:
 async def fetch_page(
     connection: Connection, wanted: DeadLetterFilter, *, limit: int, before: UUID | None
 ) -> DeadLetterRows | None:
-    """Up to `limit` dead letters, the newest first, that follow `before`; None if `before` is unknown."""
+    """Up to `limit` dead letters, the newest first, that follow `before`; None if `before` is unknown.
+
+    Raises:
+        SearchTooSlowError: the filter searches texts, and that took too long.
+    """
     position = None
     if before is not None:
         position = await connection.fetchrow(
@@ -113,24 +61,63 @@ async def fetch_page(
         )
         if position is None:
             return None
+    opened = DeadLetterFilter(DeadLetterState.OPEN, brands=wanted.brands)
+    place = None if position is None else (position["recorded_at"], position["id"])
+    find = _search if wanted.is_search else _look_up
+    items, matching, now = await find(connection, wanted, limit=limit, place=place)
+    waiting = matching if wanted == opened else await _count(connection, opened)
+    return DeadLetterRows(items, matching, waiting, now)
+
+
+async def _look_up(
+    connection: Connection, wanted: DeadLetterFilter, *, limit: int, place: tuple[datetime, UUID] | None
+) -> tuple[list[dict[str, Any]], int, datetime]:
+    """A page, the number of matches and the time, each by its own index."""
     where, values = wanted.condition()
     matching = await connection.fetchrow(
         f"select now() as now, (select count(*) from dead_messages d where {where}) as matching",  # noqa: S608 - constants
         *values,
     )
     assert matching is not None
-    opened = DeadLetterFilter(DeadLetterState.OPEN, brands=wanted.brands)
     n = len(values)
     rows = await connection.fetch(
         f"select {_SUMMARY} from dead_messages d where {where}"  # noqa: S608 - constants
-        + (f" and (d.recorded_at, d.id) < (${n + 2}::timestamptz, ${n + 3}::uuid)" if position else "")
+        + (f" and (d.recorded_at, d.id) < (${n + 2}::timestamptz, ${n + 3}::uuid)" if place else "")
         + f" order by d.recorded_at desc, d.id desc limit ${n + 1}",
         *values,
         limit,
-        *((position["recorded_at"], before) if position else ()),
+        *(place or ()),
     )
-    waiting = matching["matching"] if wanted == opened else await _count(connection, opened)
-    return DeadLetterRows([dict(row) for row in rows], matching["matching"], waiting, matching["now"])
+    return [dict(row) for row in rows], matching["matching"], matching["now"]
+
+
+async def _search(
+    connection: Connection, wanted: DeadLetterFilter, *, limit: int, place: tuple[datetime, UUID] | None
+) -> tuple[list[dict[str, Any]], int, datetime]:
+    """As `_look_up`; reads the texts once, for the page and for the number of matches.
+
+    Raises:
+        SearchTooSlowError: it took too long.
+    """
+    where, values = wanted.condition()
+    n = len(values)
+    before = f" where (recorded_at, id) < (${n + 2}::timestamptz, ${n + 3}::uuid)" if place else ""
+    async with connection.transaction(), bounded_search(connection, is_search=True):
+        found = await connection.fetchrow(
+            f"with found as materialized (select d.id, d.recorded_at from dead_messages d where {where})"  # noqa: S608
+            " select now() as now, (select count(*) from found) as matching,"
+            f" array(select id from found{before} order by recorded_at desc, id desc limit ${n + 1}) as ids",
+            *values,
+            limit,
+            *(place or ()),
+        )
+    assert found is not None
+    rows = await connection.fetch(
+        f"select {_SUMMARY} from dead_messages d where d.id = any ($1::uuid[])"  # noqa: S608 - constants
+        " order by d.recorded_at desc, d.id desc",
+        found["ids"],
+    )
+    return [dict(row) for row in rows], found["matching"], found["now"]
 
 
 async def _count(connection: Connection, wanted: DeadLetterFilter) -> int:

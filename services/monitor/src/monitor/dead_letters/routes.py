@@ -1,20 +1,24 @@
 """What operators ask about dead letters: look at them, replay them, discard them."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Annotated, Final, NoReturn, assert_never
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, refusal, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, Moment, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
 from chassis.http.problem_codes import INVALID_CURSOR, INVALID_REQUEST, RefusalError
 from envelope.brand import CATALOGUE
 from messaging import Database
 from monitor import problem_codes as codes
+from monitor.dead_letters import api_models as models
 from monitor.dead_letters import queries
 from monitor.dead_letters.api_models import (
+    AttemptCount,
     BulkDiscarded,
     BulkDiscardRequest,
     BulkReplayRequest,
@@ -31,6 +35,7 @@ from monitor.dead_letters.api_models import (
     StoredText,
 )
 from monitor.dead_letters.domain import DeadLetterRefusal, DeadLetterState, RefusalKind
+from monitor.dead_letters.filtering import SEARCH_SECONDS, DeadLetterFilter, SearchTooSlowError
 from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult, UnknownDeadLetter
 from monitor.dead_letters.store import DeadLetterSelection
 
@@ -78,6 +83,13 @@ def _reading_routes(database: Database) -> APIRouter:
         content_id: Annotated[
             UUID | None, Query(description="Only messages that name this article; needs `correlation_id`.")
         ] = None,
+        message_id: Annotated[UUID | None, Query(description=models.MESSAGE_ID)] = None,
+        error: Annotated[StoredText | None, Query(description=models.ERROR)] = None,
+        payload: Annotated[StoredText | None, Query(description=models.PAYLOAD)] = None,
+        min_attempts: AttemptCount | None = None,
+        max_attempts: AttemptCount | None = None,
+        failed_since: Annotated[Moment | None, Query(description=models.FAILED_SINCE)] = None,
+        failed_before: Annotated[Moment | None, Query(description=models.FAILED_BEFORE)] = None,
         after: Annotated[UUID | None, Query(description=AFTER)] = None,
         limit: PageLimit = DEFAULT_PAGE,
         before: Annotated[UUID | None, Query(description=FORMER_AFTER, deprecated=True)] = None,
@@ -88,19 +100,27 @@ def _reading_routes(database: Database) -> APIRouter:
                 INVALID_REQUEST,
                 f"{name}: searches the messages of one chain only; give its correlation_id",
             )
-        wanted = queries.DeadLetterFilter(
-            state,
-            _source_queue(queue),
-            type,
-            correlation_id,
-            replayable,
-            group,
-            caller.brands,
-            keyword,
-            content_id,
+        wanted = DeadLetterFilter(
+            state=state,
+            queue=_source_queue(queue),
+            type=type,
+            correlation_id=correlation_id,
+            replayable=replayable,
+            group=group,
+            brands=caller.brands,
+            keyword=keyword,
+            content_id=content_id,
+            message_id=message_id,
+            error=error,
+            payload=payload,
+            min_attempts=min_attempts,
+            max_attempts=max_attempts,
+            failed_since=failed_since,
+            failed_before=failed_before,
         )
-        async with database.connection() as connection:
-            page = await queries.fetch_page(connection, wanted, limit=limit + 1, before=after or before)
+        with _refusing_slow_searches():
+            async with database.connection() as connection:
+                page = await queries.fetch_page(connection, wanted, limit=limit + 1, before=after or before)
         if page is None:
             raise RefusalError(
                 INVALID_CURSOR,
@@ -116,7 +136,7 @@ def _reading_routes(database: Database) -> APIRouter:
     async def summarize_dead_letters(
         caller: MayRead, state: DeadLetterState | None = DeadLetterState.OPEN, queue: StoredText | None = None
     ) -> DeadLetterSummary:
-        wanted = queries.DeadLetterFilter(state, _source_queue(queue), brands=caller.brands)
+        wanted = DeadLetterFilter(state, _source_queue(queue), brands=caller.brands)
         async with database.connection() as connection:
             groups = await queries.failure_groups(connection, wanted, limit=_MAX_GROUPS)
         return DeadLetterSummary.model_validate({"groups": groups})
@@ -188,7 +208,8 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
     )
     async def replay_dead_letters(caller: MayOperate, request: BulkReplayRequest) -> BulkReplayStarted:
         decision = request.decision(request.reason)
-        done = await operations.replay_all(_selection(request, caller), request.limit, decision)
+        with _refusing_slow_searches():
+            done = await operations.replay_all(_selection(request, caller), request.limit, decision)
         replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
         return BulkReplayStarted(replayed=len(replays), replays=replays, next=done.last)
 
@@ -198,7 +219,8 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
     )
     async def discard_dead_letters(caller: MayOperate, request: BulkDiscardRequest) -> BulkDiscarded:
         decision = request.decision(request.reason)
-        done = await operations.discard_all(_selection(request, caller), request.limit, decision)
+        with _refusing_slow_searches():
+            done = await operations.discard_all(_selection(request, caller), request.limit, decision)
         return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
 
     @routes.post("/outcomes", summary="States of several dead letters")
@@ -226,15 +248,39 @@ def _identity(text: str) -> UUID:
 
 
 def _selection(request: BulkReplayRequest | BulkDiscardRequest, caller: Caller) -> DeadLetterSelection:
-    return DeadLetterSelection(
+    wanted = DeadLetterFilter(
+        state=DeadLetterState.OPEN,
         queue=_source_queue(request.queue),
         type=request.type,
+        correlation_id=request.correlation_id,
         group=request.group,
+        brands=caller.brands,
+        message_id=request.message_id,
+        error=request.error,
+        payload=request.payload,
+        min_attempts=request.min_attempts,
+        max_attempts=request.max_attempts,
+        failed_since=request.failed_since,
+        failed_before=request.failed_before,
+    )
+    return DeadLetterSelection(
+        wanted,
         ids=None if request.ids is None else tuple(request.ids),
         until=request.until,
         after=request.after,
-        brands=caller.brands,
     )
+
+
+@contextmanager
+def _refusing_slow_searches() -> Iterator[None]:
+    try:
+        yield
+    except SearchTooSlowError:
+        raise RefusalError(
+            codes.DEAD_LETTER_SEARCH_TOO_SLOW,
+            f"the search took longer than {SEARCH_SECONDS} seconds, so nothing was found or done; "
+            "also name a state, a queue, a type or a correlation_id",
+        ) from None
 
 
 def _source_queue(queue: str | None) -> str | None:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import accumulate
 from typing import Any, Final, assert_never
@@ -21,15 +21,10 @@ from monitor.dead_letters.domain import (
     handled_resolution,
     replaced_resolution,
 )
+from monitor.dead_letters.filtering import DeadLetterFilter, bounded_search
 
 # Dead letters and reports of handled replays arrive over different queues, and each must see the other's rows. So reports
 # take this lock alone, while any number of batches of dead letters share it.
-GROUP_FACTS: Final = "d.queue, d.reason, d.exception_type, d.frame"
-GROUP_ID: Final = (
-    "to_hex(hashtextextended(d.queue || chr(31) || d.reason || chr(31) || coalesce(d.exception_type, '') || chr(31)"
-    " || coalesce(d.frame, ''), 0))"
-)
-"""SQL for the id of a failure group: dead letters `d` with the same queue, reason, exception type and stack frame; the index dead_messages_open_by_group has the same expression."""
 _ORDER: Final = 7_305_811_405
 _STANDING: Final = "id, state, replayable, replayed_at, replay_event_id, resolution, asked_at"
 _CLAIMED: Final = (
@@ -86,20 +81,20 @@ class LockedDeadLetter:
     """The database's time."""
 
 
+_ALL_OPEN: Final = DeadLetterFilter(DeadLetterState.OPEN)
+
+
 @dataclass(frozen=True, slots=True)
 class DeadLetterSelection:
-    """Conditions on open dead letters, processed the oldest first; None means any."""
+    """Open dead letters to decide about, the oldest first; None means any."""
 
-    queue: str | None = None
-    type: str | None = None
-    group: str | None = None
+    wanted: DeadLetterFilter = _ALL_OPEN
+    """As in the list, so that "all that match" means the same there and here; its state is always `open`."""
     ids: tuple[UUID, ...] | None = None
     until: datetime | None = None
     """Only those recorded up to this time, so that a replay that dies at once is not selected again."""
     after: UUID | None = None
     """Only those that follow this one."""
-    brands: Collection[str] | None = None
-    """The brands that the caller may see."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,14 +324,15 @@ async def lock_open(
         As many as fit into `most_bytes` of bodies, at least one; and whether there may be more.
     """
     where, values = await _selected(connection, selection)
-    if selection.ids is None and selection.group is None:
+    if selection.ids is None and selection.wanted.group is None:
         where += f" and d.reason <> '{Reason.FALSE_CLAIM.value}'"
-    found = await connection.fetch(
-        f"select d.id, octet_length(d.payload) as size from dead_messages d where replayable and {where}"  # noqa: S608 - constants
-        f" order by recorded_at, id limit ${len(values) + 1} for update skip locked",
-        *values,
-        limit,
-    )
+    async with bounded_search(connection, is_search=selection.wanted.is_search):
+        found = await connection.fetch(
+            f"select d.id, octet_length(d.payload) as size from dead_messages d where replayable and {where}"  # noqa: S608 - constants
+            f" order by recorded_at, id limit ${len(values) + 1} for update skip locked",
+            *values,
+            limit,
+        )
     sizes = accumulate(row["size"] for row in found)
     chosen = [row["id"] for row, size in zip(found, sizes, strict=True) if size <= most_bytes]
     chosen = chosen or [row["id"] for row in found[:1]]
@@ -354,18 +350,19 @@ async def discard_open(
     """Discards up to `limit` of the selected open dead letters, the oldest first; skips locked rows. Returns their ids."""
     where, values = await _selected(connection, selection)
     n = len(values)
-    rows = await connection.fetch(
-        "with chosen as materialized ("  # noqa: S608 - constants
-        f"select id, recorded_at from dead_messages d where {where} order by recorded_at, id limit ${n + 1}"
-        " for update skip locked), closed as ("
-        f" update dead_messages d set state = 'discarded', resolution = ${n + 2}, resolved_at = clock_timestamp(),"
-        f" decided_by = ${n + 3}, decided_why = ${n + 2} from chosen where d.id = chosen.id)"
-        " select id from chosen order by recorded_at, id",
-        *values,
-        limit,
-        decision.why,
-        decision.by,
-    )
+    async with bounded_search(connection, is_search=selection.wanted.is_search):
+        rows = await connection.fetch(
+            "with chosen as materialized ("  # noqa: S608 - constants
+            f"select id, recorded_at from dead_messages d where {where} order by recorded_at, id limit ${n + 1}"
+            " for update skip locked), closed as ("
+            f" update dead_messages d set state = 'discarded', resolution = ${n + 2}, resolved_at = clock_timestamp(),"
+            f" decided_by = ${n + 3}, decided_why = ${n + 2} from chosen where d.id = chosen.id)"
+            " select id from chosen order by recorded_at, id",
+            *values,
+            limit,
+            decision.why,
+            decision.by,
+        )
     return [row["id"] for row in rows]
 
 
@@ -374,21 +371,14 @@ async def _selected(connection: Connection, selection: DeadLetterSelection) -> t
 
     It names only the conditions that are set, so that one of the indexes fits and each page continues after the last.
     """
-    conditions, values = ["d.state = 'open'"], list[Any]()
+    where, values = replace(selection.wanted, state=DeadLetterState.OPEN).condition()
+    conditions = [where]
 
     def add(condition: str, *more: Any) -> None:
         numbers = [f"${len(values) + number}" for number in range(1, len(more) + 1)]
         conditions.append(condition.format(*numbers))
         values.extend(more)
 
-    if selection.queue is not None:
-        add("d.queue = {}", selection.queue)
-    if selection.type is not None:
-        add("d.type = {}", selection.type)
-    if selection.group is not None:
-        add(GROUP_ID + " = {}", selection.group)
-    if selection.brands is not None:
-        add("d.brand_slug = any({}::text[])", list(selection.brands))
     if selection.ids is not None:
         add("d.id = any({}::uuid[])", selection.ids)
     if selection.until is not None:
@@ -397,7 +387,7 @@ async def _selected(connection: Connection, selection: DeadLetterSelection) -> t
         last = await connection.fetchval(
             "select recorded_at from dead_messages where id = $1 and ($2::text[] is null or brand_slug = any ($2))",
             selection.after,
-            None if selection.brands is None else list(selection.brands),
+            None if selection.wanted.brands is None else list(selection.wanted.brands),
         )
         add("(d.recorded_at, d.id) > ({}::timestamptz, {}::uuid)", last, selection.after)
     return " and ".join(conditions), values
