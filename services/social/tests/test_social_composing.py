@@ -169,10 +169,9 @@ def test_what_is_quoted_stands_in_quotation_marks_with_its_source() -> None:
     assert draft("x", quoting()).text == (
         f"“{DEFINITION} It takes about three minutes.”\n— Pouring, by Ada B. (CC BY 4.0)\n\n{LINK}"
     )
-    text = draft("linkedin", quoting(points=(POINTS[2], POINTS[3]), origins=(1, 2, 0))).text
-    assert f"“{POINTS[2]}”\n\n{POINTS[3]}\n— Pouring; Kettles\n\n" in text, (
-        "each has its own author and licence"
-    )
+    kettle = "Pour-over coffee needs a kettle with a thin spout."
+    text = draft("linkedin", quoting(points=(kettle, POINTS[3]), origins=(1, 2, 0))).text
+    assert f"“{kettle}”\n\n{POINTS[3]}\n— Pouring; Kettles\n\n" in text, "each has its own author and licence"
     german = draft("x", quoting(language="de-AT", points=(), origins=(1,))).text
     assert german.startswith(
         f"„{DEFINITION} It takes about three minutes.“\n— Pouring, von Ada B. (CC BY 4.0)"
@@ -209,6 +208,30 @@ def test_a_sentence_that_needs_others_opens_no_post(sentence: str, stands: bool)
     assert stands or text.startswith(DEFINITION)
 
 
+@pytest.mark.parametrize(
+    ("sentence", "stands"),
+    [
+        ("Children under ten get their cups for free.", True),
+        ("Bulbs are the easiest flowers of all.", True),
+        ("Many beginners do none of this, because water seems simple.", False),
+        ("You want about as much of one as of the other.", False),
+        ("Once a year is enough for most, in August.", False),
+        ("Because the sugars in the crust have browned.", False),
+        ("How to brew without a scale.", False),
+        ("Returns the temperature of the water.", False),
+        ("Emitted when the water boils.", False),
+        ("A kettle used to heat water for coffee.", False),
+        ("Returning to our example, the kettle boils.", False),
+        ("The simplest possible recipe is as follows.", False),
+        ("The recipe below needs a scale.", False),
+    ],
+)
+def test_a_quoted_sentence_that_is_a_fragment_or_counts_on_others_opens_no_post(
+    sentence: str, stands: bool
+) -> None:
+    assert stands_alone(sentence) is stands
+
+
 def test_posts_of_an_article_do_not_all_say_the_same() -> None:
     story = story_of(command())
     firsts = {made.text.removeprefix(story.title).strip().splitlines()[0] for made in drafts(story)}
@@ -221,7 +244,12 @@ def test_a_short_post_that_does_not_name_its_subject_gets_the_title() -> None:
 
 
 @pytest.mark.parametrize(
-    ("title", "shown"), [("descaling a kettle", "Descaling a kettle"), ("iPhone cases", "iPhone cases")]
+    ("title", "shown"),
+    [
+        ("descaling a kettle", "Descaling a kettle"),
+        ("iPhone cases", "iPhone cases"),
+        ("kettle.boil", "kettle.boil"),
+    ],
 )
 def test_no_post_begins_in_lower_case(title: str, shown: str) -> None:
     text = draft(
@@ -250,8 +278,57 @@ def test_a_post_that_would_only_repeat_the_title_is_none() -> None:
     planned = plan(bare)
     assert planned.post is not None
     assert planned.post.text == bare.article_context.title
-    headings = draft("x", command(description="", points=(), headings=("Ratio", "Water"))).text
-    assert headings == f"{bare.article_context.title}\n\nIn the article: Ratio · Water\n\n{LINK}"
+    with pytest.raises(NothingToSayError):
+        draft("x", command(description="", points=(), headings=("Ratio", "Water")))
+    asking = draft("x", command(description="", points=(), headings=("Which ratio?", "Water"))).text
+    assert asking == f"{bare.article_context.title}\n\nIn the article: Which ratio? · Water\n\n{LINK}"
+
+
+def test_an_article_that_begins_with_what_cannot_stand_alone_gives_no_hook() -> None:
+    asked = quoting(
+        opening="This is a kettle: it heats water.", description="This is a kettle: it heats water."
+    )
+    with pytest.raises(NothingToSayError):
+        draft("x", asked)
+    planned = plan(asked)
+    assert planned.post is not None
+    assert planned.post.text.startswith("“This is a kettle: it heats water.”\n"), "the feed has each article"
+
+
+def test_a_short_first_sentence_keeps_the_next_one() -> None:
+    opening = "Kettles are not all alike. Pour-over coffee needs a kettle with a thin spout."
+    text = draft("x", quoting(opening=opening, points=(), origins=(1,))).text
+    assert f"“{opening}”\n— Pouring" in text
+
+
+def test_a_quoted_detail_that_has_no_word_of_the_subject_is_left_out() -> None:
+    detail, own = "Wait until the middle of May.", "Sixteen grams of water brew a cup of pour-over coffee."
+    text = draft("telegram", quoting(points=(detail, own), origins=(1, 1, 1))).text
+    assert detail not in text
+    assert f"“{own}”" in text
+
+
+def test_names_and_options_of_programs_are_neither_quoted_nor_tags_nor_headings() -> None:
+    code = "Pour-over coffee is never brewed before brewer.start() was called."
+    asked = quoting(points=(code,), origins=(1, 1), headings=("brewer.start()", "Ratio", "Overview", "Water"))
+    text = draft("telegram", asked).text
+    assert "brewer" not in text
+    assert "In the article: Ratio · Water" in text
+    assert story_of(command(keyword="brewer.start()")).tags == ()
+
+
+def test_a_list_has_more_than_one_item() -> None:
+    text = draft("telegram", command(points=POINTS[:2], headings=())).text
+    assert "• " not in text
+    assert f"{POINTS[1]}\n\n{DEFINITION}" in text or f"{DEFINITION}\n\n{POINTS[1]}" in text
+
+
+def test_a_title_that_the_line_of_the_source_says_stands_there_alone() -> None:
+    opening = "Three minutes of patience make the difference in each cup."
+    source = QuotedSource(title="Pouring slowly", licence="CC0")
+    asked = quoting(title="Pouring slowly", opening=opening, sources=(source,), points=(), origins=(1,))
+    assert draft("x", asked).text == f"“{opening}”\n— Pouring slowly (CC0)\n\n{LINK}"
+    assert draft("telegram", asked).text.startswith(f"Pouring slowly\n\n“{opening}”")
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,19 @@ def test_each_text_that_is_quoted_has_the_source_that_its_paragraph_cites() -> N
     assert context.origins == (2, 1, 2, 0)
 
 
+def test_the_subject_that_a_digest_sets_in_front_of_its_opening_is_not_quoted() -> None:
+    context = context_of(
+        title="Cold brew \\[1\\]",
+        keyword="cold brew",
+        meta_description="",
+        key_points=(),
+        body=Body("**Cold brew \\[cold\\]** – Coffee steeps in cold water. [1]\n"),  # noqa: RUF001
+        sources=SOURCES,
+    )
+    assert context.opening == "Coffee steeps in cold water."
+    assert context.origins == (1,)
+
+
 def test_an_article_in_its_own_words_has_no_sources_to_name() -> None:
     own = [source | {"quoted": False} for source in SOURCES]
     older = [{"n": 1, "title": "Ratios", "url": None, "path": None, "licence": None}]

@@ -14,13 +14,27 @@ from social.channels.lines import BULLET
 from social.counting import utf8_bytes
 from social.cutting import comparable, cut, without_mentions
 from social.phrases import PostPhrases, phrases_of
-from social.statements import Statement, names
+from social.statements import Statement, has_code, is_on_subject, names
 from social.story import Story
 
 _DASH: Final = "— "
 _LEAST_HEADINGS: Final = 2
 """Fewer tell nothing about an article."""
 _LONGEST_HEADING: Final = 60
+_EMPTY_HEADINGS: Final = frozenset(
+    {
+        "see also",
+        "introduction",
+        "overview",
+        "summary",
+        "notes",
+        "references",
+        "further reading",
+        "example",
+        "examples",
+    }
+)
+"""As `comparable`: they stand in many articles, and tell nothing about one."""
 _MOST_SOURCES: Final = 3
 _DETAILS: Final = (2, 1, 0)
 """How much is said about a source: its title, its author, its licence."""
@@ -57,7 +71,7 @@ class LinkTooLongError(UnfitStoryError):
 
 
 class NothingToSayError(UnfitStoryError):
-    """The article has no sentence that could stand alone, and no headings: a post would only repeat the title."""
+    """The article has no sentence that could open a post, and no headings that ask: a post would only repeat the title."""
 
     reason = "nothing_to_say"
 
@@ -99,7 +113,9 @@ class _PostLayout:
     tags: tuple[str, ...] = ()
 
     def text(self) -> str:
-        bullet, gap = (BULLET, "\n") if self.channel.network.bulleted else ("", "\n\n")
+        # One item is no list.
+        is_list = self.channel.network.bulleted and len(self.points) > 1
+        bullet, gap = (BULLET, "\n") if is_list else ("", "\n\n")
         said = [self.hook, gap.join(bullet + each for each in self.points)]
         sources = self._sources()
         if sources:
@@ -144,7 +160,7 @@ def _common(values: Iterable[str | None]) -> str | None:
     return distinct.pop() if len(distinct) == 1 else None
 
 
-_INNER_QUOTES: Final = str.maketrans("“”„«»", "‘’‚‹›")  # noqa: RUF001
+_INNER_QUOTES: Final = str.maketrans('“”„«»"', "‘’‚‹›'")  # noqa: RUF001
 
 
 def compose(channel: Channel, story: Story) -> ChannelDraft:
@@ -152,7 +168,7 @@ def compose(channel: Channel, story: Story) -> ChannelDraft:
 
     Raises:
         LinkTooLongError: the link does not fit.
-        NothingToSayError: no statement fits, and there are no headings to name.
+        NothingToSayError: no statement fits, and no heading asks a question.
     """
     phrases = phrases_of(story.language)
     layout = _PostLayout(channel, story, phrases, story.link)
@@ -183,6 +199,13 @@ def _with_headline(layout: _PostLayout, statement: Statement) -> _PostLayout:
     first = statement.sentences[0]
     if network.name == FEED or not (network.headline or _is_unclear(first, story)):
         return layout
+    # The line of the source says it already.
+    if (
+        not network.headline
+        and statement.origin
+        and _is_title(story.sources[statement.origin - 1].title, story)
+    ):
+        return layout
     return replace(layout, headline=without_mentions(story.title))
 
 
@@ -190,14 +213,22 @@ def _is_unclear(sentence: str, story: Story) -> bool:
     return not names(sentence, story.keyword) and comparable(story.title) not in comparable(sentence)
 
 
+def _is_title(text: str, story: Story) -> bool:
+    return comparable(text) == comparable(story.title)
+
+
 def _without_statement(layout: _PostLayout) -> _PostLayout:
     story = layout.story
     if layout.channel.name == FEED:
         # The feed shows the title by itself, and has a post of each article.
-        text = without_mentions(story.description or story.title)
-        return replace(layout, hook=cut(text, lambda piece: replace(layout, hook=piece).fits()))
+        origin = story.origins[0] if story.sources and story.origins and story.opening else 0
+        text = story.opening if origin else story.description or story.title
+        return layout.with_statement(
+            cut(text, lambda piece: layout.with_statement(piece, origin).fits()), origin
+        )
     named = replace(layout, headline=without_mentions(story.title), headings=_headings(story, 4))
-    if not layout.phrases.inside or len(named.headings) < _LEAST_HEADINGS or not named.fits():
+    asks = any(each.endswith("?") for each in named.headings)
+    if not (layout.phrases.inside and asks and len(named.headings) >= _LEAST_HEADINGS and named.fits()):
         raise NothingToSayError(layout.channel.name)
     return named
 
@@ -216,9 +247,18 @@ def _filled(layout: _PostLayout) -> _PostLayout:
 
 
 def _with_points(layout: _PostLayout) -> _PostLayout:
-    """With as many further statements as fit, in the order of the article; those of the sources quoted so far come first."""
-    said = comparable(layout.hook)
-    others = [each for each in layout.story.statements if comparable(each.sentences[0]) not in said]
+    """With as many further statements as fit, in the order of the article; those of the sources quoted so far come first.
+
+    Details of the article's parts stand in a list only, where each is for itself.
+    """
+    said, story = comparable(layout.hook), layout.story
+    others = [
+        each
+        for each in story.statements
+        if comparable(each.sentences[0]) not in said
+        and (layout.channel.network.bulleted or is_on_subject(each, story.keyword))
+        and not (each.origin and has_code(each.sentences[0]))
+    ]
     others.sort(key=lambda each: bool(layout.origins) and each.origin not in layout.origins)
     chosen: list[Statement] = []
     for each in others:
@@ -236,9 +276,11 @@ def _with_all(layout: _PostLayout, statements: Iterable[Statement]) -> _PostLayo
 
 def _headings(story: Story, most: int) -> tuple[str, ...]:
     """Headings that tell what else is in the article."""
-    known = {comparable(story.title), comparable(story.keyword)}
+    known = {comparable(story.title), comparable(story.keyword), *_EMPTY_HEADINGS}
     kept = (
-        each for each in story.headings if len(each) <= _LONGEST_HEADING and comparable(each) not in known
+        each
+        for each in story.headings
+        if len(each) <= _LONGEST_HEADING and comparable(each) not in known and not has_code(each)
     )
     return tuple(without_mentions(each) for each in dict.fromkeys(kept))[:most]
 

@@ -1,5 +1,6 @@
 """Makes posts and drafts of articles, and decides which channels get one. Pure: no I/O, no clock, no randomness."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, NewType
@@ -15,6 +16,7 @@ from social.story import Story, StorySource
 BrandSlug = NewType("BrandSlug", str)
 PostId = NewType("PostId", UUID)
 
+_IDENTIFIER: Final = re.compile(r"[_().:/\[\]]")
 _POSTS: Final = UUID("6f0c2b1e-5a3d-5c57-9d0e-1f0f7a1f3b52")
 
 
@@ -163,12 +165,15 @@ def story_of(command: SocialCreate) -> Story:
 
 def _capitalised(title: str) -> str:
     """A title that starts with a word in lower case, such as a keyword as it was typed, begins a post with a capital."""
-    return title[:1].upper() + title[1:] if title.partition(" ")[0].islower() else title
+    first = title.partition(" ")[0]
+    # The name of a function stays as it is.
+    is_word = first.islower() and first.replace("-", "").isalpha()
+    return title[:1].upper() + title[1:] if is_word else title
 
 
 def _hashtags(keyword: str, tags: Iterable[str]) -> tuple[str, ...]:
-    """The brand's tags, and a keyword of one word. Hashtags of words joined by a program have no followers."""
-    single = (keyword,) if len(keyword.split()) == 1 else ()
+    """The brand's tags, and a keyword of one word. Hashtags of words joined by a program, or of its names, have no followers."""
+    single = (keyword,) if len(keyword.split()) == 1 and not _IDENTIFIER.search(keyword) else ()
     made = filter(None, map(hashtag, (*single, *tags)))
     return tuple({tag.casefold(): tag for tag in made}.values())
 

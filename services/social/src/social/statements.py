@@ -4,7 +4,7 @@ The rules about words are for English; in other languages the form of a sentence
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -26,7 +26,7 @@ _NAMED_STEM: Final = 4
 # A sentence that begins so needs the one before it.
 _DEPENDENT: Final = regex.compile(
     r"(?:it|its|this|that|these|those|they|their|them|he|she|his|her|we|our|i|my|such|both|either|neither|another|others?|same"
-    r"|however|but|and|or|nor|so|yet|also|too|then|thus|hence|therefore|consequently|accordingly|moreover|furthermore"
+    r"|e\.?g|returning to|however|but|and|or|nor|so|yet|also|too|then|thus|hence|therefore|consequently|accordingly|moreover|furthermore"
     r"|additionally|besides|still|nevertheless|nonetheless|meanwhile|otherwise|instead|likewise|similarly|conversely|again"
     r"|afterwards?|finally|next|first|firstly|second|secondly|third|here|there|note|suppose|let|consider|recall|see|remember"
     r"|just as|of course|unfortunately|fortunately|luckily|for (?:example|instance|this|that|these|more)|in (?:this|that|these|such|other words|addition|contrast|the (?:first|second|same))"
@@ -37,23 +37,35 @@ _DEPENDENT: Final = regex.compile(
 )
 # One of its first words stands for something that was named before.
 _PRONOUN: Final = regex.compile(
-    r"(?:[\w'’-]+\s+){1,4}(?:it|they|them|its|their|this|these|those|though)\b",  # noqa: RUF001
+    r"(?:(?:[\w'’-]+\s+){1,4}(?:it|they|them|this|these|those|though)\b"  # noqa: RUF001
+    r"|[^,;:]*\b(?:of|do|does|doing|did|with|like|for) (?:this|these|those)\b(?! \w)"
+    r"|\w+ly,\s+(?:it|they|this|these|those)\b|.*\b(?:as|of) one (?:as|and|or|than)\b"
+    # Words that count what was named before.
+    r"|.*(?<!\bat )(?<!\bafter )(?<!\babove )(?<!\band )(?<!\bof (?=all))\b(?:one|some|any|many|few|several|most|all|both|each|none|two|three|four)[,;.])",
     regex.IGNORECASE,
 )
 # A sentence with these points to something that a post does not show.
 _POINTER: Final = regex.compile(
-    r"\b(?:(?:the )?following|(?:see|shown|described|discussed|mentioned|listed|explained) (?:above|below|earlier|later|in)|above\b[,.)]"
-    r"|below\b[,.)]|(?:this|these|that) (?:way|case|example|option|command|setting|approach|figure|table|section|chapter|page|reason"
+    r"\b(?:(?:the )?following|as follows|(?:our|your) (?:example|program)|(?:the|an?) (?:\w+ )?\w+ (?:above|below)|(?:see|shown|described|discussed|mentioned|listed|explained) (?:above|below|earlier|later|in)|above\b[,.)]"
+    r"|\bsee\b.* for (?:more|further|details|an?\b)|below\b[,.)]|(?:this|these|that) (?:way|case|example|program|function|method|list|step|option|command|setting|approach|figure|table|section|chapter|page|reason"
     r"|article|guide|document)|(?:figure|table|section|chapter|appendix) \d|all (?:two|three|four|five|six)\b)",
     regex.IGNORECASE,
 )
 _BEGINNING: Final = regex.compile(r"[\"“„«‘'(\[]?[\p{Lu}\p{Lt}\p{Lo}\p{N}]")  # noqa: RUF001
 _END: Final = regex.compile(r"(?:(?<!\.)[.!]|[。！]|\p{Lo})[\"”’»)\]]*")  # noqa: RUF001
 _CUT: Final = regex.compile(
-    r"(?:\b(?:a|an|the|of|and|or|its|their)[.!]?|[,;:–—-])[\"”’»)\]]*$",  # noqa: RUF001
+    r"(?:\b(?:a|an|the|of|and|or|its|their|ie|eg)[.!]?|[,;:–—-])[\"”’»)\]]*$",  # noqa: RUF001
     regex.IGNORECASE,
 )
-_CODE: Final = regex.compile(r"[_\\=<>{}|$#]|--|\w\(\)|/\w+/|\[\d+\]")
+_CODE: Final = regex.compile(
+    r"[_\\=<>{}|$#]|--|\w\(|/\w+/|\./\w|[a-z]\d[A-Z]|\b[a-z]\w+\.[a-z]\w+|\b[a-z][\w-]*\.(?:c|conf|css|exe|h|html?|ini|js|json|mjs|py|sh|so|toml|txt|xml|ya?ml)\b|\[\d+\]|\w::?\w|(?<![\w’'])'[\w.-]+'|\b[a-z]{2,}(?:[A-Z][a-z]+)+\b"  # noqa: RUF001
+)
+_FRAGMENT: Final = regex.compile(
+    r"(?:[Bb]ecause|[Hh]ow to)\b[^,]*$|[A-Z][a-z]+s (?:(?:and|or) [a-z]+s )?(?:an?|the|any|whether|if)\b"
+    r"|[A-Z][a-z]+ed (?:when|if|by|for|to|in|on)\b[^,]*$"
+    r"|An? (?!.*\b(?:is|are|was|were|has|have|had|can|may|might|must|will|would|should|did|\w*[a-rt-z]s)\b)"
+)
+"""A sentence without a subject, a verb or a main clause, as in "Returns the name" and "A class for names"."""
 _FIGURE: Final = regex.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|half|twice|double)\b", regex.IGNORECASE
 )
@@ -63,12 +75,26 @@ _CONTRAST: Final = regex.compile(
 )
 _DEFINES: Final = regex.compile(r"(?:[\w’'-]+\s+){1,5}(?:is|are) (?:an?|the(?! (?:best|most|\w+est)))\b")  # noqa: RUF001
 """It tells what something is: a good second sentence."""
-_CONTINUES: Final = regex.compile(r"(?:\S+\s+){0,7}(?:also|as well|further|likewise|too)\b", regex.IGNORECASE)
+_CONTINUES: Final = regex.compile(
+    r"^(?:\S+\s+){0,7}(?:also|as well|further|likewise|too)\b|\b(?:as well|too)\.?$", regex.IGNORECASE
+)
 _WORD: Final = regex.compile(r"[\p{L}\p{N}]+")
 _FEW: Final = 2
+_LEAST_INTEREST: Final = 3
+"""Less makes nobody look."""
+_MOST_DULLER: Final = 2
+"""So much less than the best one still opens a post of another channel."""
+_TELLING: Final = 5
+"""So many letters has a word, and its stem, that ties a sentence to a subject."""
+_LIGHT: Final = frozenset(
+    "about above after again along almost already always among another around because before being below better between could"  # noqa: SIM905 - a list of words
+    " during either enough every first found further given having itself large later least leave least might often other others quite"
+    " rather really right should since small still takes taken their there these thing things those three through times under until"
+    " using usually where whether which while whole within without would years yours".split()
+)
 _SUBJECT: Final = 60
 """So many first characters tell what a sentence is about."""
-_SHORT, _LONG = 50, 180
+_SHORT, _LONG = 40, 180
 """Characters of a sentence that reads well as a hook."""
 
 
@@ -79,6 +105,8 @@ class Statement:
     sentences: tuple[str, ...]
     origin: int
     """The number of its source, from 1; 0: the article's own words."""
+    is_opening: bool = False
+    """Whether it is the quoted beginning of the article."""
 
     def beginnings(self) -> Iterator[str]:
         """Its texts of whole sentences, the longest first."""
@@ -86,17 +114,38 @@ class Statement:
             yield " ".join(self.sentences[:size])
 
 
-def statements_of(texts: Sequence[tuple[str, int]]) -> tuple[Statement, ...]:
-    """Returns the statements of paragraphs or points, each with its origin; what another one says is left out."""
+def statements_of(texts: Sequence[tuple[str, int]], subject: str = "") -> tuple[Statement, ...]:
+    """Returns the statements of paragraphs or points, each with its origin; what another one says is left out.
+
+    A quoted sentence without a word of `subject` or of the first text is left out, too: it was about what stood before it.
+    """
     found: list[Statement] = []
     said: list[str] = []
-    for text, origin in texts:
-        for statement in _statements(text, origin):
+    opening = texts[0][0] if texts else ""
+    known = _telling_stems(f"{subject} {opening}")
+    for place, (text, origin) in enumerate(texts):
+        of_text = list(_statements(text, origin))
+        if place == 0 and origin:
+            of_text = _with_opening(of_text, text)
+        for statement in of_text:
             says = comparable(statement.sentences[0])
+            if origin and place and known and known.isdisjoint(_telling_stems(statement.sentences[0])):
+                continue
             if all(says not in other and other not in says for other in said):
                 said.append(says)
                 found.append(statement)
     return tuple(found)
+
+
+def _with_opening(found: list[Statement], text: str) -> list[Statement]:
+    """Marks the one that the text begins with; a short one keeps the next, which says what it is about."""
+    if not found or not text.startswith(found[0].sentences[0]):
+        return found
+    first, rest = replace(found[0], is_opening=True), found[1:]
+    begun = " ".join(first.sentences)
+    if len(begun) < _SHORT and rest and text.startswith(f"{begun} {rest[0].sentences[0]}"):
+        first, rest = replace(first, sentences=first.sentences + rest[0].sentences), rest[1:]
+    return [first, *rest]
 
 
 def _statements(text: str, origin: int) -> Iterator[Statement]:
@@ -125,7 +174,7 @@ def stands_alone(sentence: str, *, is_quoted: bool = True) -> bool:
     begun = sentence.lstrip("\"“„«‘'([")  # noqa: RUF001
     if not _is_whole(sentence, is_quoted=is_quoted) or _DEPENDENT.match(begun):
         return False
-    if is_quoted and _PRONOUN.match(begun):
+    if is_quoted and (_PRONOUN.match(begun) or _FRAGMENT.match(begun)):
         return False
     words = len(sentence.split())
     # Some scripts have no spaces.
@@ -146,32 +195,70 @@ def _is_whole(sentence: str, *, is_quoted: bool) -> bool:
     )
 
 
+def _telling_stems(text: str) -> frozenset[str]:
+    words = (word for word in comparable(text).split() if len(word) >= _TELLING and word not in _LIGHT)
+    return frozenset(word[:_TELLING] for word in words)
+
+
+def has_code(text: str) -> bool:
+    """Whether a text has names, options or signs of a program, which tell readers of a feed nothing."""
+    return _CODE.search(text) is not None
+
+
 def names(sentence: str, keyword: str) -> bool:
     """Whether the sentence has a form of each word of the keyword, or of two thirds if it has more than two."""
-    stems = {word[:_NAMED_STEM] for word in comparable(keyword).split()}
-    there = {word[:_NAMED_STEM] for word in comparable(sentence).split()}
+    # What a function takes, in parentheses, is no subject.
+    stems = {_named_stem(word) for word in comparable(keyword.partition("(")[0] or keyword).split()}
+    there = {_named_stem(word) for word in comparable(sentence).split()}
     return 3 * len(stems & there) >= (3 if len(stems) <= _FEW else 2) * len(stems) > 0
 
 
-def by_interest(statements: Sequence[Statement], keyword: str) -> tuple[Statement, ...]:
-    """Returns the statements in the order in which they make readers look: figures and contrasts, briefly put, first.
+def _named_stem(word: str) -> str:
+    return (word.removesuffix("s") if len(word) > _FEW else word)[:_NAMED_STEM]
 
-    Those of the source that opens the article come before others, which say something about their own subjects.
+
+def is_on_subject(statement: Statement, keyword: str) -> bool:
+    """Whether it says something about the subject, and no detail of a part of the article.
+
+    The opening does, and so do words of the article's own.
+    """
+    return not statement.origin or statement.is_opening or names(statement.sentences[0], keyword)
+
+
+def by_interest(statements: Sequence[Statement], keyword: str) -> tuple[Statement, ...]:
+    """Returns the statements that can open a post, the one that makes most readers look first: figures and contrasts, briefly put.
+
+    Those of the source that opens the article come before others, which say something about their own subjects. A quoted one that
+    nobody would look at is left out, unless it is about the subject from its first words.
     """
     main = {statements[0].origin, 0} if statements else set()
-    return tuple(
-        sorted(statements, key=lambda each: (each.origin not in main, -_interest(each.sentences[0], keyword)))
-    )
+    rated = [(each, _interest(each, keyword)) for each in statements]
+    best = max((interest for _, interest in rated), default=0)
+    kept = [(each, interest) for each, interest in rated if _can_open(each, interest, best, keyword)]
+    return tuple(each for each, _ in sorted(kept, key=lambda pair: (pair[0].origin not in main, -pair[1])))
 
 
-def _interest(sentence: str, keyword: str) -> int:
+def _can_open(statement: Statement, interest: int, best: int, keyword: str) -> bool:
+    sentence = statement.sentences[0]
+    if not statement.origin:
+        return True
+    if has_code(sentence) or _CONTINUES.search(sentence) or len(" ".join(statement.sentences)) < _SHORT:
+        return False
+    if interest >= max(_LEAST_INTEREST, best - _MOST_DULLER):
+        return True
+    return statement.is_opening or names(sentence[:_SUBJECT], keyword)
+
+
+def _interest(statement: Statement, keyword: str) -> int:
+    sentence = statement.sentences[0]
     return (
         2 * (_FIGURE.search(sentence) is not None)
         + 2 * (_CONTRAST.search(sentence) is not None)
         + 2 * names(sentence, keyword)
         + names(sentence[:_SUBJECT], keyword)
         + (_SHORT <= len(sentence) <= _LONG)
+        + 2 * statement.is_opening
         - 2 * (_DEFINES.match(sentence) is not None)
-        - 2 * (_CONTINUES.match(sentence) is not None)
-        - 3 * (_CODE.search(sentence) is not None)
+        - 2 * (_CONTINUES.search(sentence) is not None)
+        - 3 * has_code(sentence)
     )

@@ -66,9 +66,21 @@ class Story:
         texts = (self.opening, *self.points)
         given = list(zip(texts, self.origins or [0] * len(texts), strict=False))
         described = (self.description, 0)
-        return statements_of(given if self.sources else [described, *given]) or statements_of([described])
+        subject = f"{self.keyword} {self.title}"
+        if self.sources:
+            return statements_of(given, subject)
+        return statements_of([described, *given], subject)
 
     @cached_property
     def hooks(self) -> tuple[Statement, ...]:
-        """The statements, the one that makes readers look first."""
+        """The statements that can open a post, the one that makes readers look first.
+
+        If an article that quotes begins with what cannot stand alone, none of its sentences was written to be read first.
+        """
+        if self._quotes_opening and not any(each.is_opening for each in self.statements):
+            return ()
         return by_interest(self.statements, self.keyword)
+
+    @property
+    def _quotes_opening(self) -> bool:
+        return bool(self.opening and self.sources and self.origins and self.origins[0])

@@ -1,5 +1,6 @@
 """The parts of an article that its posts need, cut to the limits of the message. Pure."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -8,6 +9,9 @@ from writing.body import PROSE, Body, MarkdownBlock, MarkdownBlockKind, cited_in
 
 _MOST: Final = 20
 _LONGEST: Final = 2000
+_DASH: Final = " – "  # noqa: RUF001
+_SUBJECT: Final = re.compile(rf"\*\*[^*]+\*\*{_DASH}")
+_ESCAPE: Final = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
 
 
 def context_of(
@@ -38,8 +42,14 @@ def context_of(
 
 def _opening(body: Body) -> str:
     first = next((block for block in body.blocks if block.kind in PROSE and block.shown.text.strip()), None)
-    is_text = first is not None and first.kind is MarkdownBlockKind.PARAGRAPH
-    return _one_line(first)[:_LONGEST] if first and is_text else ""
+    if first is None or first.kind is not MarkdownBlockKind.PARAGRAPH:
+        return ""
+    text = _one_line(first)
+    # A digest sets the subject in front of an opening that does not name it; posts quote the source alone.
+    subject = _SUBJECT.match(first.markdown[first.start : first.end])
+    if subject is not None and text.startswith(lead := _ESCAPE.sub("", subject[0]).replace("**", "")):
+        text = text.removeprefix(lead)
+    return text[:_LONGEST]
 
 
 def _headings(body: Body) -> tuple[str, ...]:
