@@ -115,6 +115,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "receipts confirm": (ID, "--url", "https://example.com/1"),
     "receipts list": (),
     "receipts repeat": (ID, "--yes"),
+    "retries list": (),
     "schedules": ("acme", "weekly"),
     "schedules list": ("acme",),
     "schedules set": ("acme", "weekly", "tea", "--cron", "0 6 * * SUN"),

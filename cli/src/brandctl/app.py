@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "keys": "brandctl.orchestrator.keys:app",
     "keywords": "brandctl.keywords.commands:app",
     "receipts": "brandctl.receipts.commands:app",
+    "retries": "brandctl.retries:app",
     "schedules": "brandctl.orchestrator.schedules:app",
     "site": "brandctl.publisher.site:app",
     "sources": "brandctl.research.sources:app",

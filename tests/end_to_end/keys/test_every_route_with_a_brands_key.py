@@ -24,6 +24,7 @@ VARYING = {"date", "etag"}
 """What is made of the time, or of a body with what was asked for in it."""
 FORBIDDEN_TO_BOUND = {
     "GET /v1/documents",
+    "GET /v1/retries",
     "POST /v1/invitation-mails",
     "POST /v1/documents/{document_id}/release",
     "PUT /v1/notifications/routes/{name}",

@@ -9,6 +9,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
+from messaging.retry_routes import retry_routes
 from monitor import dead_letters, problem_codes
 from monitor.dead_letters import DeadLetterOperations
 from monitor.invitations import invitation_routes
@@ -45,6 +46,7 @@ def create_api(
         *dead_letters.routes(database, operations),
         *notification_routes(database, gateway, notifier),
         invitation_routes(database, gateway, per_hour=invitation_mails_per_hour),
+        retry_routes(database),
     )
     keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES])
     return app

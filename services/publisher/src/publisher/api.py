@@ -11,6 +11,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
+from messaging.retry_routes import retry_routes
 from publisher import problem_codes
 from publisher.covers import Covers
 from publisher.indexnow import indexnow_routes
@@ -69,6 +70,7 @@ def create_api(
         indexnow_routes(database, urls),
         measure_routes(database, urls),
         target_routes(database),
+        retry_routes(database),
     )
     if receipts is not None:
         serve_receipts(app, receipts)

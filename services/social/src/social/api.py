@@ -10,6 +10,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
+from messaging.retry_routes import retry_routes
 from receipts import Receipts, serve_receipts
 from social import calendar, problem_codes
 from social.activity import activity_routes
@@ -50,6 +51,7 @@ def create_api(
         activity_routes(database),
         post_search_routes(database),
         post_metrics_routes(database),
+        retry_routes(database),
     )
     if receipts is not None:
         serve_receipts(app, receipts)

@@ -12,6 +12,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
 from messaging import Database
+from messaging.retry_routes import retry_routes
 from orchestrator import cycles, review, schedule, workflows
 from orchestrator import problem_codes as codes
 from orchestrator.activity import activity_routes
@@ -99,6 +100,7 @@ def http_api(
             {"name": "workflows", "description": "The steps in which each article is written."},
             {"name": "judges", "description": "Models that judge what a model wrote, and their exams."},
             {"name": "keys", "description": "API keys: scopes, brands and limits."},
+            {"name": "retries", "description": "Messages that wait for another attempt."},
             {"name": "audit log", "description": "Changes made over this API, with caller and time."},
         ],
     )
@@ -118,6 +120,7 @@ def http_api(
         review_routes(database, limits, has_judge=bool(judges)),
         workflow_routes(database, limits, stuck_after),
         judge_routes(database, judges, exam, at_gateway=judges_at_gateway),
+        retry_routes(database),
     )
     keep_audit_log(app, database, changes_nothing=[CHECK], shown_once=SHOWN_ONCE)
     refuse_with(

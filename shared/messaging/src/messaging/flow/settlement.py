@@ -221,6 +221,7 @@ class Settlement:
             **carried,
             **attempt_headers(incoming.attempt, incoming.replay_of, trace),
             header.WAITS: incoming.waits + (not failure.at_once),
+            header.WAITS_FOR: failure.waits_for,
         }
         delay = pause * uniform(1.0, LONGEST_WAIT)  # noqa: S311
         return outbox.retry_row(incoming.row(), self._queue, headers=headers, delay=delay)

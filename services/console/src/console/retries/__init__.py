@@ -1,0 +1,1 @@
+"""Messages of all services that wait for another attempt, for operators."""

@@ -1,0 +1,66 @@
+"""What the page of retries shows, made from the services' answers. Pure: no I/O."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Self
+from urllib.parse import urlencode
+
+SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
+"""Those that handle messages."""
+SHORT_PAGE: Final = 10
+"""Messages of each service, where all services share the page."""
+PAGE_SIZE: Final = 50
+_LONGEST: Final = 200
+_CURSOR: Final = re.compile("[0-9]{1,17}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class RetryFilter:
+    """The filter of the page, read from the address; empty fields match all messages."""
+
+    service: str = ""
+    type: str = ""
+    chain: str = ""
+    """A correlation id."""
+    after: str = ""
+    """The cursor of a page of one service."""
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Self:
+        """Reads an address; values that no link of ours has count as left out."""
+        text = {name: query.get(name, "").replace("\0", "").strip()[:_LONGEST] for name in cls.__slots__}
+        if text["service"] not in SERVICES:
+            text["service"] = ""
+        if not text["service"] or not _CURSOR.fullmatch(text["after"]):
+            text["after"] = ""
+        return cls(**text)
+
+    @property
+    def is_set(self) -> bool:
+        return bool(self.service or self.type or self.chain)
+
+    @property
+    def services(self) -> tuple[str, ...]:
+        return (self.service,) if self.service else SERVICES
+
+    def arguments(self) -> dict[str, Any]:
+        """Returns the arguments of each service's list."""
+        return {
+            "type": self.type or None,
+            "correlation_id": self.chain or None,
+            "after": self.after or None,
+            "limit": PAGE_SIZE if self.service else SHORT_PAGE,
+        }
+
+    def query(self, *, after: object = None, **changed: str) -> str:
+        """The query of a link to the first page, or to the one after a cursor, with some fields changed."""
+        fields = {name: getattr(self, name) for name in self.__slots__} | changed
+        fields |= {"after": "" if after is None else str(after)}
+        return f"?{urlencode({name: value for name, value in fields.items() if value})}"
+
+
+def is_overdue(retry: Mapping[str, Any], now: str) -> bool:
+    """Whether the message could have left already, and waits for the broker."""
+    return datetime.fromisoformat(retry["due_at"]) <= datetime.fromisoformat(now)
