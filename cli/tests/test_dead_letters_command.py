@@ -260,7 +260,12 @@ async def test_many_are_discarded_after_a_preview_with_who_and_why(
 async def test_the_same_options_search_list_and_select(operator: Operator, rabbitmq_url: str) -> None:
     content = str(uuid4())
     wanted = command(payload={"brand_slug": "daily-grind", "content_id": content, "target": "site"})
-    ids = await dead(operator, rabbitmq_url, command(), wanted, command(correlation_id="chain-2"))
+    bodies = [command(), wanted, command(correlation_id="chain-2")]
+    await dead(operator, rabbitmq_url, *bodies)
+    # Recorded in one batch, they have no order of their own.
+    recorded = (await operator("list", "--json")).json()["items"]
+    by_message = {each["event_id"]: each["id"] for each in recorded}
+    ids = [by_message[json.loads(each)["event_id"]] for each in bodies]
     searches: list[tuple[list[str], list[str]]] = [
         (["--payload", content], [ids[1]]),
         (["--message-id", json.loads(wanted)["event_id"]], [ids[1]]),

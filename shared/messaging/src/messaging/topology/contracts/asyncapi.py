@@ -64,6 +64,7 @@ _ATTEMPT_HEADERS: Final[Mapping[str, Node]] = {
         "minimum": 1,
         "description": "How often the message has waited for a dependency since its last attempt.",
     },
+    header.WAITS_FOR: {"type": "string", "description": "The dependency that it waits for."},
     header.REPLAY_OF: {
         "type": "string",
         "format": "uuid",
