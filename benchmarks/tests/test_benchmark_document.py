@@ -191,6 +191,7 @@ def test_what_was_written_can_be_read_again_and_gives_the_same_document(files: R
     assert document.renew(text, again, pictures.NAMES) == text
 
 
+@pytest.mark.extended
 def test_every_scenario_may_be_missing_or_broken_and_the_document_says_so(files: ReportFiles) -> None:
     for scenario in SCENARIOS:
         others = [row for row in whole_run() if row.scenario != scenario]

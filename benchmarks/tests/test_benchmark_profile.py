@@ -42,6 +42,7 @@ LINES = [
 ]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
 def test_a_watched_process_says_what_it_computes_in_its_loop_and_in_its_threads(
     tmp_path: Path, loop: str

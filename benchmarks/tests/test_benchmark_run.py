@@ -23,6 +23,7 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
         yield started
 
 
+@pytest.mark.extended
 def test_a_tiny_drain_of_ours_gives_a_rate_and_where_the_processor_time_went(servers: Nodes) -> None:
     one = Drain(servers, log=print).measure(programs.ours(), "T2", 2_000)
     assert one.msgs_per_s > 0
@@ -31,6 +32,7 @@ def test_a_tiny_drain_of_ours_gives_a_rate_and_where_the_processor_time_went(ser
     assert one.cpu_s_per_1k["python"] > 0
 
 
+@pytest.mark.extended
 def test_the_gate_of_ours_passes_with_copies_and_a_killed_worker(servers: Nodes) -> None:
     assert Drain(servers, log=print).gate(programs.ours(), "T2", 1_500).verdict == "passed"
 

@@ -6,6 +6,7 @@ from typing import Any
 from uuid import UUID
 
 import httpx
+import pytest
 
 from brandctl.orchestrator.audits import page
 from client.services.orchestrator import answers
@@ -70,6 +71,7 @@ def test_nothing_found_is_said() -> None:
     assert page(audit()).endswith("\n\nNothing was found.")
 
 
+@pytest.mark.extended
 async def test_an_audit_is_made_listed_and_read(
     brandctl: Operator, api: httpx.AsyncClient, orchestrator_database: Database
 ) -> None:

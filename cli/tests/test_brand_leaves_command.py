@@ -164,6 +164,7 @@ async def test_all_that_is_known_of_a_brand_is_in_its_export(
     assert (nowhere.code, "give --to FILE" in nowhere.err) == (2, True)
 
 
+@pytest.mark.extended
 async def test_a_brand_is_erased_once_that_is_meant(
     brandctl: Operator, content_id: UUID, api: httpx.AsyncClient, orchestrator_database: Database
 ) -> None:
@@ -199,6 +200,7 @@ async def answer(database: Database, receipt: BrandErased) -> None:
         await note_receipts([event], tx)
 
 
+@pytest.mark.extended
 async def test_an_article_is_deleted_once_that_is_meant(brandctl: Operator, content_id: UUID) -> None:
     command = ("drafts", "delete", str(content_id), "--reason", "It was wrong.")
     asked = await brandctl(*command)

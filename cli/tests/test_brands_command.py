@@ -23,6 +23,7 @@ def rows(shown: CommandResult) -> dict[str, str]:
     return dict(line.split("\t") for line in shown.out.splitlines()[1:])
 
 
+@pytest.mark.extended
 async def test_a_brand_from_its_making_to_its_pause(brands: Operator, api: httpx.AsyncClient) -> None:
     nameless = await brands("set", "tea-time", "--tone", "Plain.")
     made = rows(await brands("set", "tea-time", "--name", "Tea\u202e time", "--forbid", "b", "--forbid", "c"))
@@ -83,6 +84,7 @@ async def test_whoever_is_overtaken_is_told_and_changes_nothing(api: httpx.Async
     assert (policy["name"], policy["tone"]) == ("Theirs", "")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("arguments", "hint"),
     [

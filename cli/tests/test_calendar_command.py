@@ -75,6 +75,7 @@ async def posts(social_database: Database) -> list[str]:
     return [str(row["post_id"]) for row in rows]
 
 
+@pytest.mark.extended
 async def test_what_goes_out_is_shown_in_one_order_and_exported(calendar: Operator, posts: list[str]) -> None:
     at = (NOW + 2 * DAY).replace(hour=13, minute=0, second=0).isoformat()
     launch = await calendar.of("schedules")("set", "acme", "launch", "--at", at, "spring menu")
@@ -112,6 +113,7 @@ async def test_what_goes_out_is_shown_in_one_order_and_exported(calendar: Operat
     assert (calendar.folder / "acme.ics").read_bytes().endswith(b"\r\nEND:VCALENDAR\r\n")
 
 
+@pytest.mark.extended
 async def test_slots_are_set_and_posts_moved(calendar: Operator, posts: list[str]) -> None:
     noon = ("--at", "12:00", "--zone", "UTC", "--quiet", "22:00-07:00", "--apart", "30")
     made = await calendar("slots", "acme", "mastodon-eu", *noon)
@@ -155,6 +157,7 @@ async def test_slots_are_set_and_posts_moved(calendar: Operator, posts: list[str
     assert "posts are sent at once" in (await calendar("slots", "acme")).err
 
 
+@pytest.mark.extended
 async def test_a_week_is_shown_day_by_day(calendar: Operator, posts: list[str]) -> None:
     await calendar.of("schedules")("set", "acme", "launch", "--at", "2107-03-02T09:00Z", "spring menu")
 
@@ -172,6 +175,7 @@ async def test_a_week_is_shown_day_by_day(calendar: Operator, posts: list[str]) 
             commands.week(Social(NOWHERE), Orchestrator(NOWHERE), "acme", of=of, zone=zone)
 
 
+@pytest.mark.extended
 async def test_posts_of_the_feed_and_articles_are_moved_alike(
     calendar: Operator, social_database: Database
 ) -> None:

@@ -171,6 +171,7 @@ def test_what_cannot_be_handed_in_ends_with_a_sentence(
     assert "\x1b" not in ended.err
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("state", "code"), [("completed", 0), ("failed", 1), ("cancelled", 1)])
 def test_watching_says_each_change_once_and_how_it_ended(
     run: Run, orchestrator: Orchestrator, state: str, code: int
@@ -202,6 +203,7 @@ HELD_UP = {"reason": "waits for a person: 5 drafts of its brand wait for review"
 DRAFTS = "brandctl drafts list --brand acme --state waiting"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("ended", "line", "notes"),
     [
@@ -278,6 +280,7 @@ def test_cycles_and_their_keywords_are_shown_whatever_they_hold(run: Run) -> Non
     assert (len(first.out.splitlines()), "There are more keywords" in first.err) == (3, True)
 
 
+@pytest.mark.extended
 def test_a_cycle_is_held_back_and_cancelled(run: Run, orchestrator: Orchestrator) -> None:
     for action in ("pause", "resume", "cancel"):
         done = run("cycles", action, str(CYCLE))

@@ -93,6 +93,7 @@ async def dead(operator: Operator, rabbitmq_url: str, *bodies: bytes) -> list[st
     return [item["id"] for item in reversed(found)]
 
 
+@pytest.mark.extended
 async def test_list_and_show_tell_what_died(operator: Operator, rabbitmq_url: str) -> None:
     nothing = await operator("list")
     assert (nothing.code, nothing.out) == (1, "")
@@ -117,6 +118,7 @@ async def test_list_and_show_tell_what_died(operator: Operator, rabbitmq_url: st
     assert "nonsense" in unknown.err
 
 
+@pytest.mark.extended
 async def test_discard_keeps_the_reason_and_works_once(operator: Operator, rabbitmq_url: str) -> None:
     [one] = await dead(operator, rabbitmq_url, b"\xff")
     assert (await operator("discard", one)).code == 2
@@ -130,6 +132,7 @@ async def test_discard_keeps_the_reason_and_works_once(operator: Operator, rabbi
     assert "a bad sender" in again.json()["refused"][0]["detail"]
 
 
+@pytest.mark.extended
 async def test_replay_waits_for_the_outcome(
     operator: Operator, rabbitmq_url: str, make_database: MakeDatabase
 ) -> None:
@@ -235,6 +238,7 @@ async def test_a_monitor_that_is_away_is_named(operator: Operator, free_port: Ca
     assert away in answer.err
 
 
+@pytest.mark.extended
 async def test_many_are_discarded_after_a_preview_with_who_and_why(
     operator: Operator, rabbitmq_url: str
 ) -> None:
@@ -284,6 +288,7 @@ async def test_the_same_options_search_list_and_select(operator: Operator, rabbi
     assert (await operator("list", "--json")).json()["open"] == 2
 
 
+@pytest.mark.extended
 async def test_a_group_is_replayed_and_nothing_else(operator: Operator, rabbitmq_url: str) -> None:
     ids = await dead(operator, rabbitmq_url, command(), b"garbage", command())
     groups = (await operator("list", "--summary", "--json")).json()["groups"]
@@ -301,6 +306,7 @@ async def test_a_group_is_replayed_and_nothing_else(operator: Operator, rabbitmq
     assert (await operator("replay", "--group", "nonsense", "--yes")).code == 1
 
 
+@pytest.mark.extended
 async def test_terminals_get_whole_lines_and_no_foreign_control_characters(
     operator: Operator, rabbitmq_url: str
 ) -> None:

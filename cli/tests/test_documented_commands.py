@@ -127,6 +127,7 @@ def test_every_command_that_a_runbook_names_is_understood() -> None:
 _ON_THIS_MACHINE: Final = ("demo", "run", "stop", "backup", "restore", "drafts edit")
 
 
+@pytest.mark.extended
 def test_every_documented_command_works_beside_containers(tmp_path: Path) -> None:
     script = Script(tmp_path)
     # Of those that differ in what they say about it alone, one.

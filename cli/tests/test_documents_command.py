@@ -77,6 +77,7 @@ async def operator(
         yield found
 
 
+@pytest.mark.extended
 async def test_a_hostile_document_is_found_mended_and_released(operator: Documents) -> None:
     ((number, state, path, size, passages, _, problem),) = await operator.rows("--set-aside")
     assert (state, path, size, passages) == ("set_aside", "hostile.html", str(len(HOSTILE)), "0")
@@ -96,6 +97,7 @@ async def test_a_hostile_document_is_found_mended_and_released(operator: Documen
     assert (again.code, "perhaps it was released" in again.err) == (1, True)
 
 
+@pytest.mark.extended
 async def test_how_many_files_are_still_to_be_read_is_said(operator: Documents) -> None:
     assert "files are left" not in (await operator("list")).err
     connection = await asyncpg.connect(operator.database_url)
@@ -104,6 +106,7 @@ async def test_how_many_files_are_still_to_be_read_is_said(operator: Documents) 
     assert "7 files are left" in (await operator("list", "--json")).err
 
 
+@pytest.mark.extended
 async def test_nothing_to_do_is_said(operator: Documents) -> None:
     (operator.corpus / "hostile.html").unlink()
     ((number, *_),) = await operator.rows("--set-aside")
@@ -120,6 +123,7 @@ async def test_nothing_to_do_is_said(operator: Documents) -> None:
         assert (await operator(*usage)).code == 2
 
 
+@pytest.mark.extended
 async def test_a_brands_documents_are_added_listed_and_removed(operator: Documents, tmp_path: Path) -> None:
     files = [tmp_path / name for name in ("guide.md", "scan.pdf", "notes.docx")]
     for file, content in zip(files, (PROSE.encode(), pdf("0 0 9 9 re f"), b"PK"), strict=True):
@@ -153,6 +157,7 @@ async def test_a_brands_documents_are_added_listed_and_removed(operator: Documen
     assert (await operator("list", "--brand", "acme")).err.strip() == "acme has no document."
 
 
+@pytest.mark.extended
 async def test_a_folder_is_added_with_all_that_can_be_read_in_it(operator: Documents, tmp_path: Path) -> None:
     folder = tmp_path / "handbook"
     (folder / "brewing" / ".cache").mkdir(parents=True)

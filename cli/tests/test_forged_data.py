@@ -262,6 +262,7 @@ def forger() -> Iterator[Forger]:
         thread.join()
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("how", [(), ("--json",), ("on a terminal",)], ids=["piped", "json", "terminal"])
 @pytest.mark.parametrize("command", sorted(set(COMMANDS) - ELSEWHERE))
 def test_nothing_forged_reaches_the_terminal(

@@ -89,6 +89,7 @@ async def installation(
             await chat.aclose()
 
 
+@pytest.mark.extended
 async def test_connecting_a_judge_says_the_price_and_examines_it(installation: Installation) -> None:
     installation.model.judging = honest_judge
     told = await installation.connect("scripted-1")
@@ -123,6 +124,7 @@ async def test_connecting_a_judge_says_the_price_and_examines_it(installation: I
     assert "judges articles" not in (await installation.brandctl("list")).err
 
 
+@pytest.mark.extended
 async def test_one_that_stays_below_the_bar_is_shown_with_the_lies_that_it_believed(
     installation: Installation,
 ) -> None:
@@ -152,6 +154,7 @@ async def test_one_that_stays_below_the_bar_is_shown_with_the_lies_that_it_belie
     assert (unknown.code, "other does not judge articles (model)" in unknown.err) == (1, True)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("options", [(), ("--yes",), ("model", "--again", "--yes")])
 async def test_without_a_model_no_exam_is_offered(
     installation: Installation, options: tuple[str, ...]
@@ -164,6 +167,7 @@ async def test_without_a_model_no_exam_is_offered(
         assert await connection.fetchval("select count(*) from judge_exams") == 0
 
 
+@pytest.mark.extended
 async def test_where_the_cap_is_reached_it_waits_until_there_is_more(installation: Installation) -> None:
     installation.model.judging = honest_judge
     spend = installation.brandctl.of("spend")

@@ -53,6 +53,7 @@ async def _open(operator: Operator, link: str, name: str) -> None:
     assert accepted.status_code == 303, accepted.text
 
 
+@pytest.mark.extended
 async def test_a_person_is_invited_reset_and_removed(operator: Operator, api: httpx.AsyncClient) -> None:
     invited = await operator("people", "invite", "Ada Löwe", "--role", "editor", "--brand", "acme")
     assert invited.code == 0, invited.err

@@ -12,6 +12,7 @@ def schedules(brandctl: Operator) -> Operator:
     return brandctl.of("schedules")
 
 
+@pytest.mark.extended
 async def test_a_schedule_from_its_making_to_its_end(schedules: Operator) -> None:
     weekly = ("acme", "weekly", "--cron", "0 6 * * SUN", "--time-zone", "Europe/Berlin")
     made = await schedules("set", *weekly, "cold brew", "moka pot")
@@ -73,6 +74,7 @@ async def test_a_table_marks_keywords_as_distinct(schedules: Operator) -> None:
     assert others["distinct_keywords"] == ["slide guitar", "blues guitars", "blues bass"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("table", "says"),
     [

@@ -3,11 +3,13 @@
 import json
 
 import httpx
+import pytest
 
 from messaging import Database
 from tests.fixtures.commands.brandctl import Operator
 
 
+@pytest.mark.extended
 async def test_subjects_are_listed_joined_and_split(brandctl: Operator, api: httpx.AsyncClient) -> None:
     subjects = brandctl.of("subjects")
     none = await subjects("list", "acme")

@@ -125,6 +125,7 @@ def calls_in(path: Path) -> Iterator[tuple[str, ast.Call]]:
             yield node.func.id, node
 
 
+@pytest.mark.extended
 def test_operation_ids_make_methods_of_clients(app: FastAPI) -> None:
     ids = [operation["operationId"] for _, _, operation in operations_of(app.openapi())]
     assert len(set(ids)) == len(ids)
@@ -138,10 +139,12 @@ def test_operation_ids_make_methods_of_clients(app: FastAPI) -> None:
         assert len(each) <= 40, f"{each} is too long for a method"
 
 
+@pytest.mark.extended
 def test_documents_name_servers(app: FastAPI) -> None:
     assert app.openapi()["servers"][0]["url"] == "/"
 
 
+@pytest.mark.extended
 def test_every_documented_refusal_lists_its_codes(app: FastAPI) -> None:
     document = app.openapi()
     schemas, listed = document["components"]["schemas"], document["info"]["x-problem-codes"]
@@ -155,6 +158,7 @@ def test_every_documented_refusal_lists_its_codes(app: FastAPI) -> None:
             assert set(codes) <= set(listed)
 
 
+@pytest.mark.extended
 def test_every_get_of_json_has_an_etag_and_answers_not_modified(app: FastAPI) -> None:
     for method, path, operation in operations_of(app.openapi()):
         answer = operation["responses"].get("200", {})
@@ -165,11 +169,13 @@ def test_every_get_of_json_has_an_etag_and_answers_not_modified(app: FastAPI) ->
             assert "if-none-match" in names, path
 
 
+@pytest.mark.extended
 def test_whatever_may_be_sent_a_body_says_that_its_type_may_be_refused(app: FastAPI) -> None:
     for method, path, operation in operations_of(app.openapi()):
         assert ("415" in operation["responses"]) == (method != "get"), f"{method} {path}"
 
 
+@pytest.mark.extended
 def test_pages_have_one_limit_and_one_cursor(app: FastAPI) -> None:
     for method, path, operation in operations_of(app.openapi()):
         parameters = {each["name"]: each for each in operation.get("parameters", ()) if each["in"] == "query"}
@@ -180,6 +186,7 @@ def test_pages_have_one_limit_and_one_cursor(app: FastAPI) -> None:
         assert parameters.get("before", {"deprecated": True}).get("deprecated"), f"{path}: call it `after`"
 
 
+@pytest.mark.extended
 def test_every_refusal_names_a_code() -> None:
     for path in REFUSES:
         for name, call in calls_in(path):
@@ -222,6 +229,7 @@ def test_every_problem_of_the_gateway_is_listed(tmp_path: Path) -> None:
                 assert code in known, f"{path.relative_to(ROOT)}:{call.lineno}: problem_codes.py lacks {code}"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("method", "path", "status", "code"),
     [

@@ -38,6 +38,7 @@ def changing(app: FastAPI) -> list[tuple[str, Route]]:
     ]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("service", SERVICES)
 def test_every_route_that_changes_something_is_noted(service: str, tmp_path: Path) -> None:
     app = served_by(service, tmp_path)

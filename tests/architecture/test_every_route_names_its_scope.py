@@ -40,6 +40,7 @@ def routes_of(app: Starlette) -> Iterator[tuple[str, str]]:
             yield from ((method.lower(), route.path) for method in route.methods or {"any"})
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("service", SERVICES)
 def test_every_route_names_one_scope(service: str, tmp_path: Path) -> None:
     app = served_by(service, tmp_path)

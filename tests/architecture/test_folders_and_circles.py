@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]
 SOURCES = [
@@ -59,6 +61,7 @@ def imported_by(name: str) -> Iterator[str]:
                     yield found
 
 
+@pytest.mark.extended
 def test_no_module_imports_itself_in_a_circle() -> None:
     imports = TopologicalSorter({name: set(imported_by(name)) for name in MODULES})
     try:

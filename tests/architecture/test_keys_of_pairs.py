@@ -81,6 +81,7 @@ def test_these_are_the_pairs_that_are_set_up() -> None:
     assert set(PAIRS) == set(OPENS)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("service", services.PROCESSES)
 async def test_a_pairs_key_opens_what_is_read_with_it_and_nothing_else(service: str, tmp_path: Path) -> None:
     app = served_by(service, tmp_path, **own_keys(service))
@@ -97,6 +98,7 @@ async def test_a_pairs_key_opens_what_is_read_with_it_and_nothing_else(service: 
     assert opened == {pair: OPENS[pair] if pair[1] == service else set() for pair in OPENS}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("pair", OPENS)
 async def test_two_keys_of_a_pair_open_during_a_change(pair: tuple[str, str], tmp_path: Path) -> None:
     app = served_by(pair[1], tmp_path, **own_keys(pair[1]))

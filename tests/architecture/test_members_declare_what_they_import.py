@@ -77,6 +77,7 @@ def is_standard(name: str) -> bool:
     return name.split(".", maxsplit=1)[0] in sys.stdlib_module_names
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda member: member.name)
 def test_every_import_is_declared(member: Path) -> None:
     allowed = set(declared(member))
@@ -108,6 +109,7 @@ def reached(member: Path, others: Mapping[str, Path]) -> Iterator[tuple[Path, st
         waiting += [*parents, *imported(modules(owners[name])[name])]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("member", MEMBERS, ids=lambda member: member.name)
 def test_every_extra_that_is_used_is_asked_for(member: Path) -> None:
     """`chassis.http.client` takes httpx, which only `brand-engine-chassis[client]` installs."""

@@ -6,6 +6,8 @@ Each test adds one to the definition, in a process of its own, before anything e
 import subprocess
 import sys
 
+import pytest
+
 SETTING = """
 from typing import Annotated
 from pydantic import Field
@@ -64,6 +66,7 @@ def test_a_setting_of_a_brand_is_defined_once() -> None:
     run(SETTING)
 
 
+@pytest.mark.extended
 def test_a_field_of_an_article_is_defined_once() -> None:
     run(FIELD)
 

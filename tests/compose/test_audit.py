@@ -56,6 +56,7 @@ def test_without_any_all_is_well(tmp_path: Path) -> None:
     assert "2 packages audited, no known vulnerability" in done.stdout
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("report", "first", "said"),
     [

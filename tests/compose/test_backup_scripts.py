@@ -133,6 +133,7 @@ def test_when_the_last_backup_began_is_kept_where_another_user_reads_it(scripts:
     assert stat.S_IMODE(scripts.record.stat().st_mode) == 0o755
 
 
+@pytest.mark.extended
 def test_a_backup_that_fails_leaves_the_record_of_the_one_before(made: Scripts) -> None:
     (made.record / "last").write_text("1795485583\n")
     made.tell("fails", "publisher -c")
@@ -140,6 +141,7 @@ def test_a_backup_that_fails_leaves_the_record_of_the_one_before(made: Scripts) 
     assert last_backup(made.record / "last") == 1795485583
 
 
+@pytest.mark.extended
 def test_nothing_is_stopped_for_a_backup_that_nobody_would_know_of(scripts: Scripts) -> None:
     scripts.record.write_text("")
     done = scripts("backup.sh", "backup")
@@ -148,6 +150,7 @@ def test_nothing_is_stopped_for_a_backup_that_nobody_would_know_of(scripts: Scri
     assert " stop " not in scripts.calls()
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "step", ["pg_dump", "--dbname social", "stop rabbitmq", "rabbitmq --create", "publisher -c"]
 )
@@ -191,6 +194,7 @@ def test_without_a_running_database_there_is_no_backup(scripts: Scripts) -> None
 # -- restore -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.extended
 def test_a_restore_fills_databases_and_broker_before_anything_else_runs(made: Scripts) -> None:
     made.settings.unlink()
     done = made("restore.sh", "backup", GATEWAY_KEYS=KEYS)
@@ -216,6 +220,7 @@ def test_without_settings_a_restore_takes_the_keys_that_are_kept_elsewhere(made:
     assert not (made.bin / "restored").exists()
 
 
+@pytest.mark.extended
 def test_other_keys_than_those_of_the_backup_are_refused(made: Scripts) -> None:
     before = made.settings.read_text()
     made.settings.write_text(before.replace(KEYS, "neither-of-them"))
@@ -231,6 +236,7 @@ def test_other_keys_than_those_of_the_backup_are_refused(made: Scripts) -> None:
     assert made("restore.sh", "backup").returncode == 0
 
 
+@pytest.mark.extended
 def test_lost_keys_are_made_anew_if_that_is_said(made: Scripts) -> None:
     made.settings.unlink()
     done = made("restore.sh", "--new-gateway-keys", "backup")
@@ -239,6 +245,7 @@ def test_lost_keys_are_made_anew_if_that_is_said(made: Scripts) -> None:
     assert len(urlsafe_b64decode(line.removeprefix("GATEWAY_KEYS="))) == 32
 
 
+@pytest.mark.extended
 def test_a_backup_of_before_that_holds_its_keys_is_restored(made: Scripts) -> None:
     made.settings.rename(made.backup / "settings.env")
     (made.backup / "gateway-keys.hashes").unlink()
@@ -254,6 +261,7 @@ def test_a_backup_of_before_that_holds_its_keys_is_restored(made: Scripts) -> No
     assert f"GATEWAY_KEYS={KEYS}\n" in made.settings.read_text()
 
 
+@pytest.mark.extended
 def test_published_files_are_put_back_where_there_are_none(made: Scripts) -> None:
     folder = made.folder / "published"
     done = made("restore.sh", "backup", PUBLISH_FOLDER=str(folder))
@@ -345,6 +353,7 @@ def test_an_upgrade_that_breaks_off_says_how_to_go_back(scripts: Scripts) -> Non
     assert (scripts.backup / "SHA256SUMS").exists()
 
 
+@pytest.mark.extended
 def test_an_upgrade_replaces_the_version_that_was_set(scripts: Scripts) -> None:
     scripts.settings.write_text(f"POSTGRES_IMAGE=postgres:16\n{scripts.settings.read_text()}")
     assert scripts("upgrade-postgres.sh", "postgres:18", "backup").returncode == 0

@@ -5,6 +5,7 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
 import yaml
 
 from brandctl.local import rabbitmq
@@ -27,6 +28,7 @@ def metrics_port(folder: Path) -> str:
     return found[1]
 
 
+@pytest.mark.extended
 def test_a_broker_is_healthy_until_it_is_gone(tmp_path: Path) -> None:
     node = rabbitmq.launch(tmp_path / "broker", management=True)
     try:
@@ -39,6 +41,7 @@ def test_a_broker_is_healthy_until_it_is_gone(tmp_path: Path) -> None:
     assert check(node, port).returncode == 1
 
 
+@pytest.mark.extended
 def test_a_broker_that_is_short_of_memory_is_not_healthy(tmp_path: Path) -> None:
     settings = {"vm_memory_high_watermark.absolute": "1MB"}
     node = rabbitmq.launch(tmp_path / "broker", management=True, settings=settings)

@@ -184,6 +184,7 @@ async def test_visitors_send_nothing(door: Door) -> None:
         assert (await door.ask("posts", "/sites/acme/newsletter/", method)).status_code == 404, method
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("step", ["", "confirm/word", "leave/word"])
 async def test_readers_of_a_site_send_the_forms_of_its_newsletter_and_no_other(door: Door, step: str) -> None:
     shared = f"/sites/acme/newsletter/{step}"

@@ -54,6 +54,7 @@ def test_nothing_for_tests_or_of_other_services_is_selected(service: str) -> Non
     assert names(selection(f"services/{service}")) & strangers == set()
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("package", "having"),
     [
@@ -71,6 +72,7 @@ def test_what_all_services_share_is_without_extras() -> None:
     assert names(selection("shared/messaging")) & {"fastapi", "httpx", "jinja2"} == set()
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("service", PROCESSES)
 def test_what_is_there_already_is_left_out(service: str) -> None:
     shared, whole = names(selection("shared/messaging")), names(selection(f"services/{service}"))

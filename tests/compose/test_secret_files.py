@@ -182,6 +182,7 @@ CHANGED = (
 )
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_container_is_replaced_when_a_secret_of_its_own_changes(written: Settings, name: str) -> None:
     secrets, versions = written.secrets(), written.versions()

@@ -215,6 +215,7 @@ def test_a_compose_that_is_too_old_is_refused(up: Up, version: str) -> None:
     assert f"Docker Compose {version.removeprefix('v')} is too old" in done.stderr
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("version", ["2.20.0", "v2.24.6", "5.0.1", "2.40.3-desktop.1"])
 def test_a_compose_that_is_new_enough_is_taken(up: Up, version: str) -> None:
     up.tell("compose-version", version)
@@ -258,6 +259,7 @@ def test_authorities_are_a_file_with_its_whole_path(up: Up, tmp_path: Path) -> N
     assert up(SSL_CERT_FILE=f"{tmp_path}/authorities.pem").returncode == 0
 
 
+@pytest.mark.extended
 def test_only_pages_are_looked_for_where_everybody_may_reach_them(up: Up) -> None:
     up.settings.write_text("PUBLIC_BIND=192.0.2.7\n")
     said = up().stdout
@@ -371,6 +373,7 @@ NETWORKS = {
 """As Docker describes them: whether they are internal, their subnet, their options."""
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("network", "described"),
     [

@@ -286,6 +286,7 @@ def test_the_page_lists_every_exchange_queue_binding_and_message() -> None:
     assert [row[0] for row in rows_under("Messages")] == list(CATALOGUE)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_the_page_says_in_the_row_of_a_message_what_it_means(name: str) -> None:
     meaning = " ".join((CATALOGUE[name].payload.__doc__ or "").split())

@@ -78,6 +78,7 @@ async def everything(make_database: Callable[[str], Awaitable[str]]) -> AsyncIte
         yield made
 
 
+@pytest.mark.extended
 async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everything: FilledBrand) -> None:
     before = await everything.places_of(SECRET)
     assert {place.partition(".")[0] for place in before} == set(SERVICES)

@@ -30,6 +30,7 @@ def environment_for(port: int) -> dict[str, str]:
     }
 
 
+@pytest.mark.extended
 async def test_a_role_that_changed_itself_is_as_it_was_after_the_next_run(tmp_path: Path) -> None:
     """PostgreSQL lets every role change its own password and settings: one intruder could shut its service out."""
     server = postgres.launch(tmp_path / "postgres", durable=False)
@@ -74,6 +75,7 @@ async def test_a_role_that_changed_itself_is_as_it_was_after_the_next_run(tmp_pa
         server.stop()
 
 
+@pytest.mark.extended
 async def test_a_server_that_has_just_been_started_is_waited_for(tmp_path: Path) -> None:
     """Docker checks health seldom, so the script itself waits for the server."""
     server = postgres.launch(tmp_path / "postgres", durable=False)

@@ -215,6 +215,7 @@ async def assert_it_can_be_read(world: World, keyword: dict[str, Any]) -> None:
         assert keyword["published_url"] in (await visitor.get(post["url"])).text
 
 
+@pytest.mark.extended
 async def test_a_keyword_is_found_written_published_and_posted_and_each_call_is_paid_for_once(
     world: World,
 ) -> None:

@@ -61,6 +61,7 @@ async def stack(
         await asyncio.to_thread(services.stop, children)
 
 
+@pytest.mark.extended
 async def test_three_keywords_become_three_articles_and_posts_by_exactly_the_documented_messages(
     stack: services.ServiceAddresses, rabbitmq_url: str
 ) -> None:

@@ -74,6 +74,7 @@ async def stack(
         await asyncio.to_thread(services.stop, list(stack.children.values()))
 
 
+@pytest.mark.extended
 async def test_a_kill_of_every_service_costs_nothing_and_doubles_nothing(stack: Stack) -> None:
     async with httpx.AsyncClient(
         headers={"X-Service-Key": KEY}, base_url=stack.addresses.url("orchestrator"), timeout=60

@@ -182,6 +182,7 @@ async def link(
         await asyncio.to_thread(services.stop, children)
 
 
+@pytest.mark.extended
 async def test_from_the_link_to_the_first_approved_article_on_the_built_in_site(
     link: str, page: Page
 ) -> None:

@@ -173,6 +173,7 @@ async def stack(
             await asyncio.to_thread(services.stop, children)
 
 
+@pytest.mark.extended
 async def test_a_keyword_is_one_trace_from_the_call_to_the_post_through_retry_and_replay(
     stack: Stack, receiver: SpanReceiver
 ) -> None:

@@ -320,6 +320,7 @@ async def test_everything_is_written_once_paid_once_and_in_turns(
     assert last <= first * (1.5 if size is QUICK else 1.15), (first, last)
 
 
+@pytest.mark.extended
 async def test_a_brand_that_may_not_spend_waits_and_says_so_while_another_goes_on(
     stack_at: Callable[[Size, SlowModel], Awaitable[Stack]], databases: dict[str, str], rabbitmq_url: str
 ) -> None:

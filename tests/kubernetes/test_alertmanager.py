@@ -83,6 +83,7 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.extended
 def test_the_overlay_keeps_its_rules_and_has_rules_of_its_own(overlay) -> None:
     resources = overlay("alertmanager")
     cluster = Cluster("alertmanager", resources)

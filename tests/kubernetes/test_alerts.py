@@ -17,6 +17,7 @@ def rules_of(folder: Path) -> dict[str, Any]:
     return rules
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
 def test_they_fire_when_they_should_and_not_otherwise(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "alerts.yml").write_text(yaml.safe_dump(rules_of(folder)))

@@ -68,6 +68,7 @@ class Cluster:
 DONE = "migrate-social-0-1-0 SuccessCriteriaMet Complete\\nmigrate-monitor-0-1-0 Complete\\n"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("overlay", "namespace", "waits_for"),
     [("dev", "brand-engine-dev", 0), ("prod", "brand-engine", 6)],
@@ -108,6 +109,7 @@ def test_services_come_last(
     assert sum(".rabbitmq.com --all --for=condition=Ready" in line for line in said) == waits_for
 
 
+@pytest.mark.extended
 def test_a_migration_that_failed_ends_it_at_once_with_its_log(kubectl: Path, tmp_path: Path) -> None:
     jobs = "migrate-social-0-1-0 FailureTarget Failed\\nmigrate-monitor-0-1-0 Complete\\nmigrate-research-0-1-0\\n"
     cluster = Cluster(tmp_path, kubectl, jobs)
@@ -124,6 +126,7 @@ def test_a_migration_that_failed_ends_it_at_once_with_its_log(kubectl: Path, tmp
     assert not any("--prune" in line or "rollout" in line for line in cluster.calls)
 
 
+@pytest.mark.extended
 def test_a_store_for_backups_whose_keys_nobody_gave_ends_it_before_anything(
     kubectl: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,6 +167,7 @@ def test_alertmanager_keeps_its_way_out_until_its_receivers_are_named(kubectl: P
     assert not (tmp_path / "calls").exists()
 
 
+@pytest.mark.extended
 def test_what_has_left_the_files_is_removed_but_never_data(kubectl: Path, tmp_path: Path) -> None:
     cluster = Cluster(tmp_path, kubectl, DONE)
     assert cluster.apply("prod").returncode == 0

@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 NAMES = [path.name for path in OVERLAYS]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", NAMES)
 def test_every_resource_is_valid_and_every_rule_kept(overlay, name: str) -> None:
     resources = overlay(name)
@@ -122,6 +123,7 @@ def test_articles_are_put_as_files_where_the_component_for_it_is_added(
     assert "Prune=false" in claim["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
 
 
+@pytest.mark.extended
 def test_sites_have_hosts_of_their_own_where_the_component_for_it_is_added(
     kubectl: Path, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -138,6 +140,7 @@ def test_sites_have_hosts_of_their_own_where_the_component_for_it_is_added(
     assert cluster.find("Ingress", "own-hosts") is not None
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("service", ["orchestrator", "social"])
 def test_pages_and_their_pictures_are_read_inside(overlay, name: str, service: str) -> None:
@@ -299,6 +302,7 @@ def test_a_release_without_a_digest_leaves_things_as_they_are(elsewhere: Path, t
     assert file.read_text() == before
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("file", "old", "new", "complaint"),
     [
@@ -333,6 +337,7 @@ def test_what_is_broken_is_refused(
     assert complaint in capsys.readouterr().err
 
 
+@pytest.mark.extended
 def test_the_command_refuses_what_cannot_be_rendered(kubectl: Path, elsewhere: Path) -> None:
     replace(elsewhere / "base" / "kustomization.yaml", "network.yaml", "networks.yaml")
     result = validate(kubectl, elsewhere / "overlays" / "prod")

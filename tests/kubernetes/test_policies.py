@@ -451,6 +451,7 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
 }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("rule", "mutate"),
     [

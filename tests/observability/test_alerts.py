@@ -32,6 +32,7 @@ def test_prometheus_accepts_its_configuration_with_all_rules() -> None:
     promtool("check", "rules", "alerts.yml")
 
 
+@pytest.mark.extended
 def test_alerts_fire_when_they_should_and_not_otherwise() -> None:
     promtool("test", "rules", "alerts.test.yml")
 
@@ -52,6 +53,7 @@ def test_prometheus_understands_every_expression_of_the_dashboards(tmp_path: Pat
     promtool("check", "rules", "panels.yml", folder=tmp_path)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("alert", ALERTS)
 def test_every_alert_has_a_test_that_fires_and_one_that_does_not(alert: str) -> None:
     tests = [

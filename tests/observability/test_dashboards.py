@@ -132,6 +132,7 @@ async def services(
         yield started
 
 
+@pytest.mark.extended
 async def test_every_metric_of_dashboards_and_alerts_is_really_there(
     services: list[App], rabbitmq_api: httpx.Client
 ) -> None:

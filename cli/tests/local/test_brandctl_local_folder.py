@@ -106,6 +106,7 @@ def test_each_role_reaches_its_own_database_and_no_other(postgres_url: str, name
             asyncio.run(_execute(stray, "select 1"))
 
 
+@pytest.mark.extended
 def test_the_role_of_a_service_gets_in_by_a_migration_and_owns_nothing(
     postgres_url: str, names: list[str]
 ) -> None:

@@ -121,6 +121,7 @@ def test_a_first_start_that_was_cut_off_is_begun_anew(run: LocalRun) -> None:
     (data / "begun").unlink()
 
 
+@pytest.mark.extended
 def test_a_restore_that_broke_off_is_not_taken_for_data(run: LocalRun) -> None:
     folder = LocalFolder(run.local, keeps=True)
     folder.root.mkdir()

@@ -49,6 +49,7 @@ async def keys_of_owners(api: httpx.AsyncClient) -> list[bool]:
     return [key["revoked_at"] is None for key in sorted(owners, key=lambda key: key["created_at"])]
 
 
+@pytest.mark.extended
 async def test_nobody_owns_the_console_so_each_run_prints_a_new_link(
     stack: LocalStack, api: httpx.AsyncClient
 ) -> None:

@@ -195,6 +195,7 @@ async def test_a_chain_that_began_elsewhere_is_found_too(jaeger: SpanReceiver, t
     assert "social process" in out
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("arguments", "keywords"),
     [

@@ -196,6 +196,7 @@ async def check_stream(replicas: Replicas, person: httpx.AsyncClient) -> None:
                 break
 
 
+@pytest.mark.extended
 async def test_two_replicas_below_a_path_are_one_console(replicas: Replicas) -> None:
     await replicas.orchestrator.set_brand("acme", name="Acme")
     await replicas.orchestrator.submit_keywords("acme", b"cold brew", content_type="text/plain")
@@ -239,6 +240,7 @@ async def test_two_replicas_below_a_path_are_one_console(replicas: Replicas) -> 
             assert answer.headers["location"] == f"{BASE}/sign-in?next=%2Fme"
 
 
+@pytest.mark.extended
 async def test_a_page_behind_a_proxy_renews_itself(
     replicas: Replicas, new_browser_context: Callable[..., Awaitable[Any]]
 ) -> None:

@@ -129,6 +129,7 @@ async def test_names_that_stay_the_same_are_sent_once_and_by_one_request(
     assert reader.answers.statuses == [200, 304, 304, 304]
 
 
+@pytest.mark.extended
 async def test_a_revoked_key_gets_no_names_any_more(reader: Reader) -> None:
     key_id = await reader.join("ada", None)
     await reader.join("eve", None)

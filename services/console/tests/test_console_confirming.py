@@ -4,6 +4,7 @@ from typing import Any
 
 import asyncpg
 import httpx
+import pytest
 from playwright.async_api import Page
 
 PASSWORD = "correct horse battery staple"
@@ -17,6 +18,7 @@ async def forget_proof(console: Any) -> None:
         await database.close()
 
 
+@pytest.mark.extended
 async def test_a_form_from_before_is_repeated_with_the_password(console: Any, signed_in: Page) -> None:
     await signed_in.goto(f"{console.url}/people")
     assert await signed_in.locator("[name=password_again]").count() == 0
@@ -52,6 +54,7 @@ async def test_a_form_that_has_the_field_needs_no_further_page(
     assert (await person.post("/people/invite", data={**form, "once": "two"})).status_code == 200
 
 
+@pytest.mark.extended
 async def test_wrong_passwords_before_grave_acts_are_slowed(console: Any, person: httpx.AsyncClient) -> None:
     await forget_proof(console)
     form = {"once": "one", "name": "Bob", "role": "owner"}

@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 import httpx
+import pytest
 from playwright.async_api import Page
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -45,6 +46,7 @@ def forged(url: str) -> list[tuple[str, dict[str, str]]]:
     ]
 
 
+@pytest.mark.extended
 async def test_every_change_refuses_what_comes_from_elsewhere(
     console: Any, person: httpx.AsyncClient
 ) -> None:
@@ -60,6 +62,7 @@ async def test_every_change_refuses_what_comes_from_elsewhere(
     assert (await person.get("/")).status_code == 200, "nobody was signed out"
 
 
+@pytest.mark.extended
 async def test_every_change_is_for_people_who_are_signed_in(console: Any) -> None:
     """Except the ways in."""
     async with httpx.AsyncClient(
@@ -85,6 +88,7 @@ WAYS_IN: Final = frozenset(
 )
 
 
+@pytest.mark.extended
 async def test_no_address_in_a_link_leads_out(person: httpx.AsyncClient) -> None:
     for address in ELSEWHERE:
         # Who is signed in already is sent on at once.
@@ -118,6 +122,7 @@ async def test_a_session_that_was_planted_is_not_taken_over(console: Any) -> Non
             assert "<h1>Ada</h1>" not in (await attacker.get("/me")).text
 
 
+@pytest.mark.extended
 async def test_another_site_cannot_frame_the_console(console: Any, signed_in: Page) -> None:
     """In a real browser, which has the session's cookie."""
     await console.orchestrator.set_brand("acme", name="Acme")

@@ -71,6 +71,7 @@ async def test_a_guest_sees_the_page_and_own_comments_within_bounds(console: Any
         assert (await guest.get("/b/acme/drafts")).status_code == 303
 
 
+@pytest.mark.extended
 async def test_a_link_that_is_over_opens_nothing(console: Any, link: str) -> None:
     connection = await asyncpg.connect(console.database_url)
     try:

@@ -64,6 +64,7 @@ async def test_the_file_says_whether_the_list_goes_on(monkeypatch: pytest.Monkey
     assert told == {"items": [{"title": each, "words": 3} for each in "abc"], "end": "more"}
 
 
+@pytest.mark.extended
 async def test_a_list_is_a_file_with_the_filter_of_its_page(console: Any, person: httpx.AsyncClient) -> None:
     await console.orchestrator.set_brand("acme", name="Acme")
     keywords = b"cold brew\n=cmd|calc\ngrind size"

@@ -51,6 +51,7 @@ async def make_brand(console: Any) -> None:
     await console.orchestrator.set_brand("grind", name="Daily Grind")
 
 
+@pytest.mark.extended
 async def test_a_tab_hears_of_a_change_and_a_tab_that_was_hidden_of_what_it_missed(
     console: Any, person: httpx.AsyncClient
 ) -> None:
@@ -70,6 +71,7 @@ async def test_a_tab_hears_of_a_change_and_a_tab_that_was_hidden_of_what_it_miss
         assert tab.last_id != seen
 
 
+@pytest.mark.extended
 async def test_a_stream_ends_with_its_session(console: Any, person: httpx.AsyncClient) -> None:
     async with stream(person, "/") as tab:
         assert await tab.next("changed") == "page"
@@ -80,6 +82,7 @@ async def test_a_stream_ends_with_its_session(console: Any, person: httpx.AsyncC
         assert tab.answer.status_code == 401
 
 
+@pytest.mark.extended
 async def test_others_brands_and_addresses_elsewhere_are_not_watched(console: Any) -> None:
     await make_brand(console)
     await console.orchestrator.set_brand("other", name="Other")
@@ -93,6 +96,7 @@ async def test_others_brands_and_addresses_elsewhere_are_not_watched(console: An
             assert answer.status_code == 404, page
 
 
+@pytest.mark.extended
 async def test_streams_are_bounded_read_once_and_end_with_the_process(
     service_urls: dict[str, str], console: Any
 ) -> None:
@@ -128,6 +132,7 @@ async def test_streams_are_bounded_read_once_and_end_with_the_process(
     assert app.pages.state.console.live.polls == 0
 
 
+@pytest.mark.extended
 async def test_people_with_the_same_rights_share_a_reading_which_goes_on_without_one_of_them(
     console: Any,
 ) -> None:

@@ -3,10 +3,12 @@
 from typing import Any
 
 import httpx
+import pytest
 
 PASSWORD = "correct horse battery staple"
 
 
+@pytest.mark.extended
 async def test_another_password_ends_the_other_sessions(console: Any, person: httpx.AsyncClient) -> None:
     async with httpx.AsyncClient(
         base_url=console.url, headers={"Origin": console.url}, timeout=60, trust_env=False

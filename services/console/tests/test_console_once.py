@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import httpx
+import pytest
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,6 +18,7 @@ KEY = "test-service-key-0123456789"
 PASSWORD = "correct horse battery staple"
 
 
+@pytest.mark.extended
 async def test_a_double_click_acts_once(service_urls: dict[str, str], console: Any) -> None:
     acts = 0
     routes = APIRouter()

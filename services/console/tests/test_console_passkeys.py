@@ -4,6 +4,7 @@ from typing import Any
 
 import asyncpg
 import httpx
+import pytest
 from playwright.async_api import Page, Request, expect
 
 PASSWORD = "correct horse battery staple"
@@ -39,6 +40,7 @@ async def open_account(console: Any, page: Page, *, prf: bool) -> str:
     return url
 
 
+@pytest.mark.extended
 async def test_a_passkey_signs_in_until_it_is_removed(
     console: Any, signed_in: Page, page_checks: Any, database_roles: Any
 ) -> None:
@@ -83,6 +85,7 @@ async def test_a_passkey_signs_in_until_it_is_removed(
     await expect(page.get_by_role("alert").first).to_contain_text("does not know this passkey")
 
 
+@pytest.mark.extended
 async def test_a_passkey_that_could_open_nothing_is_refused(console: Any, signed_in: Page) -> None:
     url = await open_account(console, signed_in, prf=False)
     await expect(signed_in.locator("[data-passkey-problem]")).to_contain_text("lacks the extension PRF")
@@ -99,6 +102,7 @@ async def test_over_plain_http_the_page_says_that_passkeys_need_https(person: ht
     assert (await person.post("/sign-in/passkey/begin")).status_code == 409
 
 
+@pytest.mark.extended
 async def test_what_is_no_answer_of_a_passkey_is_refused(console: Any, person: httpx.AsyncClient) -> None:
     local = {"Host": console.url.removeprefix("http://").replace("127.0.0.1", "localhost")}
     begun = await person.post("/sign-in/passkey/begin", headers={**local, "Sec-Fetch-Site": "same-origin"})

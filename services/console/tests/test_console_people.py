@@ -5,10 +5,12 @@ from typing import Any
 
 import asyncpg
 import httpx
+import pytest
 
 PASSWORD = "correct horse battery staple"
 
 
+@pytest.mark.extended
 async def test_an_invited_viewer_sees_no_people_and_is_out_once_removed(
     console: Any, person: httpx.AsyncClient
 ) -> None:
@@ -47,6 +49,7 @@ async def test_an_invited_viewer_sees_no_people_and_is_out_once_removed(
         assert (await bob.get("/")).headers["location"] == "/sign-in"
 
 
+@pytest.mark.extended
 async def test_the_key_of_an_expired_invitation_is_revoked_when_an_owner_next_invites(
     console: Any, person: httpx.AsyncClient
 ) -> None:

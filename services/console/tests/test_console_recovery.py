@@ -6,6 +6,7 @@ from typing import Any
 
 import asyncpg
 import httpx
+import pytest
 from playwright.async_api import Page
 
 PASSWORD = "correct horse battery staple"
@@ -25,6 +26,7 @@ async def recover(client: httpx.AsyncClient, code: str, password: str = "n" * 12
     return (await client.post("/recover", data=form)).status_code
 
 
+@pytest.mark.extended
 async def test_codes_are_shown_downloaded_and_let_their_person_in(
     console: Any, signed_in: Page, tmp_path: Path
 ) -> None:
@@ -49,6 +51,7 @@ async def test_codes_are_shown_downloaded_and_let_their_person_in(
     assert "9 codes are left" in await signed_in.inner_text("main")
 
 
+@pytest.mark.extended
 async def test_a_code_works_once_and_ends_sessions_and_the_former_password(
     console: Any, person: httpx.AsyncClient
 ) -> None:
@@ -84,6 +87,7 @@ async def test_another_persons_code_opens_nothing(console: Any, person: httpx.As
         assert await recover(bob, codes[0]) == 429
 
 
+@pytest.mark.extended
 async def test_the_database_does_not_have_the_codes(
     console: Any, person: httpx.AsyncClient, database_roles: Any
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 from tests.fixtures.console.screens import page_routes, posts_of
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("address", "above"),
     [
@@ -33,6 +34,7 @@ async def test_the_address_of_a_form_leads_to_the_page_above_it(
     assert (answer.status_code, answer.headers["location"]) == (303, above)
 
 
+@pytest.mark.extended
 async def test_no_form_of_any_screen_has_an_address_that_cannot_be_reloaded(
     console: Any, person: httpx.AsyncClient
 ) -> None:

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import httpx
+import pytest
 
 
 async def press(person: httpx.AsyncClient, path: str, **form: str) -> str:
@@ -12,6 +13,7 @@ async def press(person: httpx.AsyncClient, path: str, **form: str) -> str:
     return answer.text
 
 
+@pytest.mark.extended
 async def test_a_filter_is_kept_under_a_name(console: Any, person: httpx.AsyncClient) -> None:
     await console.orchestrator.set_brand("acme", name="Acme")
     shown = (await person.get("/b/acme/keywords?state=refused&age=week")).text

@@ -9,6 +9,7 @@ from playwright.async_api import Page, expect
 HOSTILE = "<img src=x onerror='window.hit = 1'>"
 
 
+@pytest.mark.extended
 async def test_finds_by_words_within_a_brand_and_everywhere(console: Any, person: httpx.AsyncClient) -> None:
     for slug in ("grind", "mill"):
         await console.orchestrator.set_brand(slug, name=f"The {slug.title()}")
@@ -25,6 +26,7 @@ async def test_finds_by_words_within_a_brand_and_everywhere(console: Any, person
     assert 'href="/b/mill/posts" data-result' in (await person.get("/search", params={"q": "posts"})).text
 
 
+@pytest.mark.extended
 async def test_a_person_of_one_brand_finds_nothing_of_another(console: Any) -> None:
     for slug in ("grind", "mill"):
         await console.orchestrator.set_brand(slug, name=f"The {slug.title()}")
@@ -47,6 +49,7 @@ async def grind(console: Any) -> None:
     await console.orchestrator.set_brand("grind", name=f"Daily Grind {HOSTILE}")
 
 
+@pytest.mark.extended
 async def test_ctrl_k_and_the_keyboard_alone_lead_to_a_brand(
     console: Any, grind: None, signed_in: Page, page_checks: Any
 ) -> None:
@@ -85,6 +88,7 @@ async def test_ctrl_k_and_the_keyboard_alone_lead_to_a_brand(
     await page.wait_for_url("**/b/grind/keywords")
 
 
+@pytest.mark.extended
 async def test_without_scripts_the_link_leads_to_the_page(grind: None, person: httpx.AsyncClient) -> None:
     shown = (await person.get("/b/grind")).text
     assert 'href="/search?brand=grind"' in shown

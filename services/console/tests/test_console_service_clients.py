@@ -48,6 +48,7 @@ async def ask(transport: SharedTransport, url: str) -> int:
     return (await httpx.AsyncClient(transport=transport).get(url)).status_code
 
 
+@pytest.mark.extended
 async def test_a_cancelled_request_loses_no_idle_connection(service: str, lost: list[str]) -> None:
     for after in range(STEPS):
         # What is idle is over at once, so that the next request closes all of it.
@@ -64,6 +65,7 @@ async def test_a_cancelled_request_loses_no_idle_connection(service: str, lost: 
     assert lost == []
 
 
+@pytest.mark.extended
 async def test_a_transport_that_closes_ends_what_still_connects(service: str, lost: list[str]) -> None:
     for after in range(STEPS):
         transport = SharedTransport(limits=httpx.Limits())

@@ -31,6 +31,7 @@ async def test_answers_come_in_their_order_and_an_error_when_all_have_ended() ->
     assert ended == [1, 2, 4]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("turns", range(1, 5))
 async def test_who_is_cancelled_leaves_nothing_that_was_never_awaited(turns: int) -> None:
     async def call() -> None:

@@ -33,6 +33,7 @@ async def type_invitation(page: Page, url: str) -> None:
     await page.select_option("[name=role]", "editor")
 
 
+@pytest.mark.extended
 async def test_a_form_is_sent_after_signing_in_over_the_page(
     console: Any, signed_in: Page, page_checks: Any
 ) -> None:
@@ -60,6 +61,7 @@ async def test_a_form_is_sent_after_signing_in_over_the_page(
     assert len(await invited(console, page)) == 1
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("scripts", [True, False])
 async def test_without_a_script_or_at_once_the_form_is_kept_on_the_page_that_signs_in(
     console: Any, new_browser_context: Callable[..., Awaitable[Any]], scripts: bool
@@ -81,6 +83,7 @@ async def test_without_a_script_or_at_once_the_form_is_kept_on_the_page_that_sig
     assert len(await invited(console, page)) == 1
 
 
+@pytest.mark.extended
 async def test_a_live_page_waits_until_nobody_types_and_goes_on(console: Any, signed_in: Page) -> None:
     page = signed_in
     await console.orchestrator.set_brand("grind", name="Daily Grind")

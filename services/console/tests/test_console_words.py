@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 import httpx
+import pytest
 
 from console.texts import LANGUAGES
 from tests.fixtures.console.screens import Screens, page_routes
@@ -14,6 +15,7 @@ PLANTED: Final = ("<img src=x", "x49x")
 AWAY: Final = ("502", "503", "504")
 
 
+@pytest.mark.extended
 async def test_words_are_the_readers_and_nothing_is_planted_while_services_are_away(
     console: Any, person: httpx.AsyncClient
 ) -> None:

@@ -4,11 +4,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import httpx
+import pytest
 from playwright.async_api import Page, expect
 
 PASSWORD = "correct horse battery staple"
 
 
+@pytest.mark.extended
 async def test_a_new_person_has_the_zone_of_the_browser_and_is_offered_another(
     console: Any, new_browser_context: Callable[..., Awaitable[Any]]
 ) -> None:

@@ -225,6 +225,7 @@ async def test_rotating_both_kinds_of_keys_under_load_fails_nothing(
     assert {request.headers["X-Subscription-Token"] for request in brave.requests} == {FIRST, SECOND}
 
 
+@pytest.mark.extended
 async def test_an_operator_connects_lists_and_disconnects(
     replicas: tuple[GatewayApp, GatewayApp], tmp_path: Path, keys_file: Path
 ) -> None:

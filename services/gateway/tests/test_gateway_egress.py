@@ -47,6 +47,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("address", REFUSED)
 async def test_an_address_that_leads_astray_is_refused_first_and_after_a_redirect(
     egress: EgressClient, names: Names, public: Site, address: str
@@ -160,6 +161,7 @@ async def test_it_says_who_it_is_and_nothing_else(egress: EgressClient, names: N
         }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("members", [1, 3])
 async def test_a_small_answer_that_unpacks_without_end_is_given_up_early(
     egress: EgressClient, names: Names, public: Site, members: int

@@ -158,6 +158,7 @@ async def test_two_replicas_together_ask_no_more_than_the_account_may(replicas: 
     assert all(int(answer.headers["Retry-After"]) >= 5 for answer in refused)
 
 
+@pytest.mark.extended
 async def test_no_more_are_under_way_than_may_be_and_two_brands_share_them(replicas: Replicas) -> None:
     fake = FakeModel()
     fake.delay.clear()
@@ -191,6 +192,7 @@ async def test_no_more_are_under_way_than_may_be_and_two_brands_share_them(repli
     assert fake.most_at_once == 4
 
 
+@pytest.mark.extended
 async def test_what_one_replica_is_told_the_other_obeys(replicas: Replicas) -> None:
     async with serving(fake := FakeSearxng()) as url:
         await connect(replicas[0], "searxng", url=url, per_minute=60_000, together=100)

@@ -150,6 +150,7 @@ async def test_five_deliveries_at_once_are_one_call(
     assert (len(model.requests), await spent(api)) == (1, 45)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("finish_reason", "refusal", "ending"),
     [
@@ -168,6 +169,7 @@ async def test_how_an_answer_ends_is_told_apart_and_paid(
     assert await spent(api) == 45
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("answer", "status", "kind", "code", "transient", "retry_after"),
     [
@@ -238,6 +240,7 @@ async def test_errors_are_told_apart_cost_nothing_and_are_said_as_clients_expect
     assert await spent(api) == 0
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "answer", [JSONResponse({"choices": []}), JSONResponse({"object": "list"}), Response("<html>")]
 )
@@ -260,6 +263,7 @@ async def test_an_answer_that_does_not_say_what_it_used_counts_in_full(
     assert (entry["state"], entry["spent"]) == ("settled", entry["maximum"])
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -319,6 +323,7 @@ async def test_what_costs_more_than_anybody_could_know_is_counted_as_it_is(
     assert (await ask()).json()["gateway"]["spent"] == await spent(api) == 150_000
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "event-1/draft"}])
 async def test_a_call_takes_eleven_round_trips_to_the_database_and_a_kept_answer_two(
     headers: dict[str, str], gateway: GatewayApp, model: FakeModel, ask: Ask

@@ -123,6 +123,7 @@ async def test_a_page_comes_with_what_its_site_says_of_it(one: Replica, public: 
     assert {request.headers["user-agent"] for request in public.asked} == {f"BrandEngine/1.0 (+{ABOUT})"}
 
 
+@pytest.mark.extended
 async def test_whether_a_page_is_there_is_told_without_reading_it(one: Replica, public: Site) -> None:
     async def look(path: str) -> httpx.Response:
         return await one.get("/v1/pages/answer", params={"url": f"http://site.example{path}"})
@@ -189,6 +190,7 @@ async def test_a_stranger_learns_nothing(one: Replica, public: Site) -> None:
     assert (refused.status_code, public.asked) == (401, [])
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("url", "status", "kind"),
     [
@@ -230,6 +232,7 @@ async def test_what_robots_may_not_read_is_not_read(one: Replica, names: Names, 
     assert public.paths == ["/robots.txt", "/", "/away"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("rules", "status"),
     [
@@ -255,6 +258,7 @@ async def test_a_site_whose_rules_fail_is_left_alone_and_one_without_is_read(
         assert first.headers["Retry-After"] == "300"
 
 
+@pytest.mark.extended
 async def test_replicas_take_turns_at_a_host_as_far_apart_as_it_wants(
     database: str, names: Names, public: Site
 ) -> None:
@@ -292,6 +296,7 @@ async def test_whose_turn_is_too_far_away_is_told_when_to_come_again(one: Replic
     assert pages_asked(public) == ["/a"]
 
 
+@pytest.mark.extended
 async def test_a_site_that_wants_a_rest_gets_it_from_all_replicas(
     database: str, names: Names, public: Site
 ) -> None:
@@ -305,6 +310,7 @@ async def test_a_site_that_wants_a_rest_gets_it_from_all_replicas(
     assert pages_asked(public) == ["/a"]
 
 
+@pytest.mark.extended
 async def test_what_many_ask_for_at_once_is_read_once(database: str, names: Names, public: Site) -> None:
     asked = asyncio.Event()
 
@@ -340,6 +346,7 @@ async def test_the_page_of_a_reader_that_died_is_read_by_another(
     assert asyncio.get_running_loop().time() - began >= 0.8
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("headers", "times"),
     [
@@ -408,6 +415,7 @@ async def test_what_is_kept_stays_within_bounds(one: Replica, database: str, pub
     assert [row["address"] for row in kept] == ["http://site.example/2", "http://site.example/3"]
 
 
+@pytest.mark.extended
 async def test_pages_that_are_kept_are_counted(one: Replica, public: Site) -> None:
     public.pages["/"] = answer(b"text")
     await read(one, "http://site.example/")

@@ -98,6 +98,7 @@ async def day(replica: Replica) -> tuple[int, int]:
     return scope["day"]["spent"], scope["day"]["reserved"]
 
 
+@pytest.mark.extended
 async def test_fifty_calls_at_once_over_two_processes_hold_the_cap_to_the_cent(
     replicas: list[Replica], model: FakeModel
 ) -> None:
@@ -121,6 +122,7 @@ async def test_fifty_calls_at_once_over_two_processes_hold_the_cap_to_the_cent(
     assert 20_000 - spent < 5_000
 
 
+@pytest.mark.extended
 async def test_a_process_that_is_killed_in_the_midst_of_a_call_leaks_nothing(
     replicas: list[Replica], model: FakeModel, url: str
 ) -> None:

@@ -49,6 +49,7 @@ async def spent(api: httpx.AsyncClient) -> int:
     return int(scopes[0]["day"]["spent"])
 
 
+@pytest.mark.extended
 async def test_brave_is_asked_as_documented_and_its_results_are_plain(brave: FakeBrave, ask: Ask) -> None:
     answer = (await ask("  kaffee  mahlen ", count=2, language="pt-BR", freshness="month")).json()
     (request,) = brave.requests
@@ -95,6 +96,7 @@ async def test_brave_comes_first_and_a_name_chooses(brave: FakeBrave, searxng: F
     assert "brandctl providers connect" in refused.json()["detail"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("answer", "status", "kind", "transient", "retry_after"),
     [

@@ -123,6 +123,7 @@ AN_HOUR_AGO, IN_AN_HOUR = "an hour ago", "in an hour"
 SECONDS = {AN_HOUR_AGO: -3600, IN_AN_HOUR: 3600}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -157,6 +158,7 @@ async def test_a_token_with_a_wrong_claim_signs_nobody_in(door: Door, wrong: dic
     assert (await door.sign_in()).status_code == 200
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("forge", ["none", "HS256", "other key"])
 async def test_a_token_that_is_signed_wrongly_signs_nobody_in(door: Door, forge: str) -> None:
     door.provider.forge = forge
@@ -189,6 +191,7 @@ async def test_a_code_needs_the_verifier_and_the_address_that_it_was_asked_for_w
         assert (answer.status_code, answer.json()["code"]) == (403, "sign_in.refused"), more
 
 
+@pytest.mark.extended
 async def test_keys_may_rotate(door: Door) -> None:
     assert (await door.sign_in()).status_code == 200
     door.clock.ahead += 60
@@ -214,6 +217,7 @@ async def test_while_the_provider_is_away_it_says_so_and_works_afterwards(door: 
     assert (await door.sign_in()).status_code == 200
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "described",
     [

@@ -21,6 +21,7 @@ NewEnvelope = Callable[..., bytes]
 Record = Callable[..., Awaitable[list[UUID]]]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("method", "path"),
     [("GET", ""), ("GET", "/summary"), ("GET", "/x"), ("POST", "/replay"), ("POST", "/discard"), ("POST", "/outcomes"), ("POST", "/x/replay"), ("POST", "/x/discard")],
@@ -99,6 +100,7 @@ async def test_of_a_chain_those_are_found_whose_message_names_a_keyword_or_its_a
     assert (await api.get(LIST, params=only)).json()["matching"] == 1
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "params",
     [{"keyword": "tea"}, {"content_id": str(uuid4())}, {"state": "dead"}, {"limit": 0}, {"limit": 1000}, {"before": "x"}, {"before": str(uuid4())}, {"queue": "a\x00"}, {"queue": ""}],
@@ -183,6 +185,7 @@ async def test_the_list_and_all_that_match_are_found_by_the_same_words(
         assert [each["id"] for each in replayed["replays"]] == ([str(spelled)] if "payload" in wanted else [])
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -391,6 +394,7 @@ async def test_a_false_claim_is_replayed_by_its_id_alone(
     assert [replay["id"] for replay in answer.json()["replays"]] == [str(false)]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "body",
     [

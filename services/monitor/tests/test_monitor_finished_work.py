@@ -115,6 +115,7 @@ Bury = Callable[..., Awaitable[UUID]]
 RESOLUTION = f"done by {BY} at 2026-01-02 10:04:05 UTC"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("report_first", [True, False])
 @pytest.mark.parametrize(
     "message_type", ["research.requested", "content.generate", "content.publish", "post.send"]
@@ -149,6 +150,7 @@ async def test_a_dead_letter_for_several_channels_is_closed_once_all_are_announc
     assert (await row(database, dead))["state"] == "resolved"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("message_type", "changes"),
     [

@@ -130,6 +130,7 @@ async def _count(api: httpx.AsyncClient, **filters: str) -> int:
     return int(found["matching"])
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "where",
     [

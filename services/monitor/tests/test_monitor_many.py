@@ -66,6 +66,7 @@ async def letters(database: Database, *states: DeadLetterState) -> list[Any]:
 FACTS = ("queue", "reason", "exception_type", "frame")
 
 
+@pytest.mark.extended
 async def test_how_many_wait_is_counted_without_reading_them(many: Database) -> None:
     wanted = defaultdict(int)
     for letter in await letters(many, DeadLetterState.OPEN):
@@ -76,6 +77,7 @@ async def test_how_many_wait_is_counted_without_reading_them(many: Database) -> 
     assert connection.scans == {("Index Only Scan", "dead_messages_open_by_queue")}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "wanted",
     [
@@ -107,6 +109,7 @@ async def test_a_page_of_those_that_wait_reads_no_more_than_its_letters(
     assert connection.rows_read <= 2 * 30 * 20
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("wanted", "matches"),
     [
@@ -188,6 +191,7 @@ async def test_open_ones_are_counted_whatever_the_page_is_of(many: Database) -> 
     assert ("Index Only Scan", "dead_messages_open_by_queue") in connection.scans
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("brands", [None, ["acme"], ["nobody"]])
 async def test_like_failures_are_told_with_their_types_times_and_newest(
     many: Database, brands: list[str] | None

@@ -134,6 +134,7 @@ async def _is_resolved(api: httpx.AsyncClient, dead: str) -> bool:
     return bool(letter["state"] == "resolved" and letter["resolution"].startswith("handled as"))
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("body", [b"\xff\x00garbage", b"", b'{"half": '])
 async def test_garbage_in_a_queue_is_one_recorded_dead_letter(
     api: httpx.AsyncClient,

@@ -4,12 +4,14 @@ from collections.abc import Awaitable, Callable
 from uuid import UUID
 
 import httpx
+import pytest
 
 from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from envelope import DomainMessage
 from messaging import DeadLetter
 
 
+@pytest.mark.extended
 async def test_nothing_that_is_asked_makes_the_monitor_fail(
     api: httpx.AsyncClient,
     record: Callable[..., Awaitable[list[UUID]]],

@@ -133,6 +133,7 @@ async def test_a_thousand_long_keywords_are_taken_in_one_request(api: httpx.Asyn
     assert response.json()["total"] == 1000
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("body", "hint"),
     [
@@ -160,6 +161,7 @@ async def test_unusable_keywords_are_refused_with_a_sentence(
     assert hint in await refused(response, 422)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "body",
     [
@@ -177,6 +179,7 @@ async def test_bodies_that_are_no_json_are_refused(api: httpx.AsyncClient, brand
     await refused(await api.post(f"/v1/brands/{brand}/research", content=body), 422)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("changes", "hint"),
     [
@@ -199,6 +202,7 @@ async def test_unusable_brands_are_refused_with_a_sentence(
     assert hint in await refused(await api.put("/v1/brands/daily-grind", json=BRAND | changes), 422)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "slug", ["Daily", "a--b", "-a", "a-", "a_b", "a" * 64, "a%00", "%ff", "a%0A", "%C3%A9"]
 )
@@ -221,6 +225,7 @@ async def test_what_does_not_exist_says_what_to_do(api: httpx.AsyncClient) -> No
     assert "UUID" in await refused(await api.get("/v1/cycles/1"), 422)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("key", [None, "", "wrong", "é"])
 async def test_without_the_key_nothing_is_said_about_the_body(
     api: httpx.AsyncClient, key: str | None
@@ -289,6 +294,7 @@ _BODIES = st.one_of(
 )
 
 
+@pytest.mark.extended
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(body=_BODIES, method=st.sampled_from(["PUT", "POST"]))
 def test_no_body_is_too_strange_for_an_answer(fuzz: Any, body: bytes | str, method: str) -> None:
@@ -463,6 +469,7 @@ async def test_each_paragraph_of_a_digest_rests_on_its_source(
     await refused(await api.get(f"/v1/content/{new_event_id()}/evidence"), 404)
 
 
+@pytest.mark.extended
 async def test_the_openapi_document_tells_all(api: httpx.AsyncClient) -> None:
     document = (await api.get("/openapi.json")).json()
 

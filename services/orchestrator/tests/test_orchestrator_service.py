@@ -114,6 +114,7 @@ async def _ready(client: httpx.AsyncClient) -> bool:
         return False
 
 
+@pytest.mark.extended
 async def test_three_keywords_go_the_whole_way_with_exactly_one_message_each(
     process: tuple[psutil.Process, httpx.AsyncClient],
     backbone: Backbone,
@@ -191,6 +192,7 @@ async def test_three_keywords_go_the_whole_way_with_exactly_one_message_each(
     await eventually(all_are_handled)
 
 
+@pytest.mark.extended
 async def test_a_refusal_ends_the_keyword_and_a_suspended_service_takes_up_its_backlog(
     process: tuple[psutil.Process, httpx.AsyncClient], backbone: Backbone
 ) -> None:

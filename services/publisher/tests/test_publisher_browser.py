@@ -95,6 +95,7 @@ async def tab(
     return Tab(context, await context.new_page())
 
 
+@pytest.mark.extended
 async def test_pages_fit_the_screen_and_nothing_is_blocked(tab: Tab, origin: str) -> None:
     for path in (
         "/",
@@ -132,6 +133,7 @@ async def test_pages_fit_the_screen_and_nothing_is_blocked(tab: Tab, origin: str
     assert tab.complaints == []
 
 
+@pytest.mark.extended
 async def test_nothing_moves_while_the_cover_is_drawn(tab: Tab, origin: str) -> None:
     await tab.page.add_init_script(
         "window.moved = 0; new PerformanceObserver(l => l.getEntries().forEach(e => { window.moved += e.value; }))"
@@ -147,6 +149,7 @@ async def test_nothing_moves_while_the_cover_is_drawn(tab: Tab, origin: str) -> 
     assert tab.complaints == []
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("size", [(1500, 100), (100, 1500), (300, 300)], ids=["wide", "tall", "square"])
 async def test_a_logo_of_any_shape_keeps_to_the_header_and_moves_nothing(
     tab: Tab, origin: str, database: Database, size: tuple[int, int]
@@ -174,6 +177,7 @@ async def test_a_logo_of_any_shape_keeps_to_the_header_and_moves_nothing(
     assert tab.complaints == []
 
 
+@pytest.mark.extended
 async def test_a_reader_searches_without_any_script(tab: Tab, origin: str) -> None:
     await tab.page.goto(f"{origin}/sites/daily-grind/")
     await tab.loaded()
@@ -186,6 +190,7 @@ async def test_a_reader_searches_without_any_script(tab: Tab, origin: str) -> No
     assert tab.complaints == []
 
 
+@pytest.mark.extended
 async def test_a_brand_has_its_colour_and_typefaces_by_day_and_by_night(
     tab: Tab, origin: str, database: Database
 ) -> None:
@@ -257,6 +262,7 @@ async def test_long_tables_open_without_a_script_and_are_printed(tab: Tab, origi
     assert tab.complaints == []
 
 
+@pytest.mark.extended
 async def test_the_text_begins_before_the_contents_on_the_first_screen(tab: Tab, origin: str) -> None:
     await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew")
     text = await tab.page.locator(".prose p").first.bounding_box()
@@ -267,6 +273,7 @@ async def test_the_text_begins_before_the_contents_on_the_first_screen(tab: Tab,
     assert text["y"] < contents["y"]
 
 
+@pytest.mark.extended
 async def test_a_citation_jumps_to_its_source_and_back(tab: Tab, origin: str) -> None:
     await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew")
     assert await tab.page.title() == "Cold brew at home – The Daily Grind"  # noqa: RUF001
@@ -282,6 +289,7 @@ async def test_a_citation_jumps_to_its_source_and_back(tab: Tab, origin: str) ->
     assert tab.complaints == []
 
 
+@pytest.mark.extended
 async def test_the_keyboard_reaches_everything_visibly(tab: Tab, origin: str) -> None:
     await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew")
     seen = []

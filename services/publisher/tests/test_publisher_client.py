@@ -119,6 +119,7 @@ async def test_nobody_listening_is_waited_for(free_port: Callable[[], int]) -> N
             await client.article(uuid4())
 
 
+@pytest.mark.extended
 async def test_a_server_that_trickles_is_given_up(orchestrator: Any) -> None:
     async def trickle() -> AsyncIterator[bytes]:
         while True:

@@ -87,6 +87,7 @@ async def test_all_pictures_are_served_for_ever_and_asked_again_cheaply(web: Web
         assert (head.status_code, head.headers["content-length"]) == (200, str(len(answer.content)))
 
 
+@pytest.mark.extended
 async def test_a_picture_is_drawn_once_however_many_ask_for_it(web: Web) -> None:
     await web.publish()
     link, portrait = await web.addresses()
@@ -178,6 +179,7 @@ async def test_an_article_called_covers_has_a_page_and_a_picture(web: Web) -> No
     assert (await web.client.get(link)).status_code == 200
 
 
+@pytest.mark.extended
 async def test_what_is_kept_has_an_end_and_what_went_is_drawn_again(
     database: Database, publication: MakePublication
 ) -> None:

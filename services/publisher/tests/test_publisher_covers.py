@@ -74,6 +74,7 @@ def ink(picture: Image.Image, colour: tuple[int, int, int]) -> tuple[int, int, i
     return mask.getbbox()
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("format_", BANDS)
 @pytest.mark.parametrize("language", NAMES)
 def test_every_name_stands_within_the_margins_of_the_band(language: str, format_: Format) -> None:
@@ -97,6 +98,7 @@ def test_the_files_are_what_links_lists_and_instagram_take(format_: Format, kind
     assert len(file) < {Format.LINK: 40_000, Format.PORTRAIT: 250_000, Format.LIST: 16_000}[format_]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("format_", Format)
 def test_the_same_cover_is_the_same_file_and_each_article_has_its_own(format_: Format) -> None:
     assert draw(cover(), format_) == draw(cover(), format_) == draw(cover(title="Another"), format_)
@@ -182,6 +184,7 @@ def test_emoji_and_vowel_points_are_left_out() -> None:
     assert drawable("cafe\u0301") == "café"
 
 
+@pytest.mark.extended
 def test_larger_type_is_taken_as_long_as_it_fits_and_only_then_the_text_is_cut() -> None:
     lines = [typesetting.fit("coffee " * count, WIDTH, SIZES) for count in range(1, 60)]
     sizes = [line.type.size for line in lines]

@@ -263,6 +263,7 @@ async def test_the_api_is_documented_and_the_sites_are_as_before(web: Web) -> No
     assert lost.headers["content-security-policy"].startswith("default-src 'none'")
 
 
+@pytest.mark.extended
 async def test_nothing_that_is_asked_makes_it_fail(web: Web, database: Database) -> None:
     await web.put(logo())
     urls = SiteUrls.under(ORIGIN)

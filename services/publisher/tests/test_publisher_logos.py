@@ -110,6 +110,7 @@ def test_unusual_pixels_are_understood() -> None:
     assert (logo.width, logo.height) == (100, 200), "as it is looked at, not as the camera was held"
 
 
+@pytest.mark.extended
 def test_transparent_margins_go_and_no_logo_is_larger_than_it_is_shown() -> None:
     logo, body = normalise_logo(saved(wordmark(DARK, (700, 300), margin=100)))
     assert logo.height == 100
@@ -158,6 +159,7 @@ REFUSED: dict[str, tuple[Callable[[], bytes], str]] = {
 }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_cannot_be_shown_is_refused_with_what_to_send_instead(name: str) -> None:
     make, why = REFUSED[name]

@@ -61,6 +61,7 @@ def test_a_section_is_named_with_its_brackets_and_without_its_citations() -> Non
     assert markup.cited == {2}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "piece", ["![", "[a](", "*a_ ", "[1] ", r"\[1\] ", "> ", "`a", "<a ", "| ", "# ", "- "]
 )
@@ -189,6 +190,7 @@ def test_any_markdown_comes_out_harmless_and_stays_as_it_is(markdown: str) -> No
     assert sanitise(html) == html
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "pattern", ["[", "![", "*a_", "`", "<", "> ", "- ", "[1](", "&#", "|a", "**a ", "\\["]
 )

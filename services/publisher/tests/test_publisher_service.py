@@ -136,6 +136,7 @@ async def _ready(origin: str, process: Process) -> None:
             await asyncio.sleep(0.1)
 
 
+@pytest.mark.extended
 async def test_a_command_becomes_a_page_that_can_be_read_and_an_event(
     service: Running, orchestrator: Any, resting_memory: int
 ) -> None:
@@ -173,6 +174,7 @@ async def test_an_article_that_appears_late_is_published_by_a_retry(
     assert event["type"] == "content.published"
 
 
+@pytest.mark.extended
 async def test_of_commands_that_come_together_one_that_cannot_be_stored_spoils_no_other(
     service: Running, orchestrator: Any, environment: dict[str, str]
 ) -> None:
@@ -201,6 +203,7 @@ async def test_of_commands_that_come_together_one_that_cannot_be_stored_spoils_n
     assert await service.next_dead_letter() == bad
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("place", ["settlement.effects", "transaction.committed"])
 async def test_commands_that_were_being_stored_together_when_it_was_killed_are_done_once(
     environment: dict[str, str],

@@ -126,6 +126,7 @@ async def test_another_folder_replaces_the_first(
     assert (await indexed(research_database)).keys() == {"a.md"}
 
 
+@pytest.mark.extended
 async def test_unusable_files_are_recorded_and_skipped(
     research_database: Database, folder: Path, tmp_path: Path
 ) -> None:
@@ -197,6 +198,7 @@ async def test_a_missing_folder_is_said_and_forgets_nothing(
     assert len(await paths(corpus)) == 3
 
 
+@pytest.mark.extended
 async def test_a_thousand_files_are_indexed_without_blocking(
     research_database: Database, tmp_path: Path
 ) -> None:
@@ -214,6 +216,7 @@ async def test_a_thousand_files_are_indexed_without_blocking(
     assert longest < (time.monotonic() - began) / 4
 
 
+@pytest.mark.extended
 async def test_documents_full_of_a_keyword_hold_up_nobody(
     research_database: Database, tmp_path: Path
 ) -> None:

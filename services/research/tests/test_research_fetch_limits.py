@@ -75,6 +75,7 @@ async def research(
         yield Research(broker, database_url)
 
 
+@pytest.mark.extended
 async def test_slow_pages_of_one_brand_hold_up_no_other(world: World, research: Research) -> None:
     answers = asyncio.Event()
     asked: list[str] = []

@@ -69,6 +69,7 @@ async def spent(world: World) -> int:
     return amount
 
 
+@pytest.mark.extended
 async def test_what_a_model_proposes_is_searched_for_and_paid_once(
     world: World, model: FakeModel, research_database: Database
 ) -> None:
@@ -92,6 +93,7 @@ async def test_what_a_model_proposes_is_searched_for_and_paid_once(
         assert await store.get_proposals(connection, command) is None
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "answer",
     [
@@ -129,6 +131,7 @@ async def test_without_a_model_or_money_for_it_the_rules_do(world: World, model:
     assert model.requests == []
 
 
+@pytest.mark.extended
 async def test_nobody_is_asked_who_did_not_want_it(world: World, model: FakeModel) -> None:
     for web in (WebSearchSettings(queries=3), WebSearchSettings(queries=1, proposals=True)):
         assert isinstance(await world.look(SourceSettings(folder=False, web=web)), ResearchResult)

@@ -432,6 +432,7 @@ async def test_the_service_key_is_required(
     assert (await api.get(f"/v1/research?id={research_id}", headers=headers)).status_code == 401
 
 
+@pytest.mark.extended
 async def test_nothing_that_is_asked_makes_it_fail(research_database: Database, research_id: UUID) -> None:
     app = create_api(research_database, ServiceKey(SecretStr(KEY)), look_again=lambda: None)
     document = app.openapi()

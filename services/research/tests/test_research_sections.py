@@ -222,6 +222,7 @@ async def rows_read(connection: Connection, keyword: str) -> int:
     return round(rows)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("keyword", ["Subject7", "setup of subject7", "machine7 setup guide"])
 async def test_a_keyword_costs_no_more_in_ten_times_the_documents(
     research_database: Database, keyword: str

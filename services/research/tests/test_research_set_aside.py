@@ -101,6 +101,7 @@ async def found(corpus: LocalCorpus) -> set[str | None]:
     return {source.path for source in findings.sources}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("text", "reads", "reason"), [("spin", 1, "3 seconds of processor time"), ("die", 2, "SIGKILL")]
 )
@@ -149,6 +150,7 @@ async def killed_while_reading(database: Database, folder: Folder, name: str, re
             )
 
 
+@pytest.mark.extended
 async def test_what_the_service_dies_of_is_read_once_more_alone_and_then_set_aside(
     research_database: Database, folder: Folder
 ) -> None:
@@ -294,6 +296,7 @@ async def test_what_is_searched_needs_no_release(running: httpx.AsyncClient) -> 
     assert (await running.get("/v1/documents")).json()["counts"]["read"] == 3
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("unknown", ["0", "x", str(2**63), "-1"])
 async def test_nonsense_is_refused(running: httpx.AsyncClient, unknown: str) -> None:
     assert (await running.post(f"/v1/documents/{unknown}/release")).status_code == 422

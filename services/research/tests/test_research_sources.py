@@ -73,6 +73,7 @@ async def test_what_a_later_version_has_set_is_passed_over(
     assert (stored["web"]["queries"], "moon" in stored, "country" in stored["web"]) == (3, False, False)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("given", "complaint"),
     [
@@ -115,6 +116,7 @@ async def test_without_a_gateway_the_web_cannot_be_chosen(research_database: Dat
         assert (await api.get("/v1/brands/acme/sources")).status_code == 401
 
 
+@pytest.mark.extended
 async def test_brandctl_changes_what_is_named_and_shows_all(api: httpx.AsyncClient) -> None:
     variables = {"RESEARCH_URL": str(api.base_url), "SERVICE_KEY": KEY}
     brandctl = Operator(Path("/"), variables, "sources")

@@ -171,6 +171,7 @@ async def searches_the_web(database: Database, sources: SourceSettings) -> None:
         await set_sources(connection, "acme", sources)
 
 
+@pytest.mark.extended
 async def test_money_is_waited_for_as_often_as_it_takes_and_paid_once_it_is_there(
     world: World, research_database: Database
 ) -> None:

@@ -191,6 +191,7 @@ async def test_addresses_and_feeds_of_a_brand_need_no_search(world: World) -> No
     assert not {"/tea", "/self"} & set(world.paths_read)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("media_type", ["application/json; charset=utf-8", "application/feed+json"])
 async def test_a_json_feed_is_read_by_whatever_name_it_is_sent(world: World, media_type: str) -> None:
     urls = tuple(world.write(f"http://{path}.example/{path}") for path in "ab")
@@ -222,6 +223,7 @@ async def test_the_same_command_pays_once_and_another_brand_for_itself(world: Wo
     assert (spent["day"]["spent"], spent["day"]["reserved"]) == (2 * 5000, 0)
 
 
+@pytest.mark.extended
 async def test_a_site_that_fails_now_is_waited_for_as_long_as_there_is_patience(world: World) -> None:
     for path, host in zip("abc", ("one", "two", "three"), strict=True):
         world.write(f"http://{host}.example/{path}")
@@ -238,6 +240,7 @@ async def test_a_site_that_fails_now_is_waited_for_as_long_as_there_is_patience(
     assert len(await world.addresses(more, patient=True)) == 3
 
 
+@pytest.mark.extended
 async def test_a_site_that_never_answers_costs_its_own_page_alone(world: World) -> None:
     for path in "abcd":
         world.write(f"http://{path}.example/{path}")
@@ -254,6 +257,7 @@ async def test_a_site_that_never_answers_costs_its_own_page_alone(world: World) 
     assert len(found.sources) == 3
 
 
+@pytest.mark.extended
 async def test_money_is_waited_for_and_costs_no_attempt(world: World) -> None:
     world.write("http://one.example/a")
     await world.api.put("/v1/spend/caps/acme", json={"day": 0.006, "month": 1})
@@ -340,6 +344,7 @@ async def test_a_keyword_without_a_word_to_look_for_costs_nothing(world: World) 
     assert world.brave.requests == []
 
 
+@pytest.mark.extended
 async def test_a_page_that_takes_its_reader_along_is_left_out(world: World) -> None:
     for path, host in zip("abc", ("one", "two", "three"), strict=True):
         world.write(f"http://{host}.example/{path}")

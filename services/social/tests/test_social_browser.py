@@ -60,6 +60,7 @@ _CONTRAST = """
 """
 
 
+@pytest.mark.extended
 async def test_the_pages_fit_the_screen_and_can_be_read(
     social: Any,
     new_command: Callable[..., SocialCreate],
@@ -104,6 +105,7 @@ async def test_checkers_find_nothing_on_any_page(
     assert page_checks.html(documents, tmp_path) == []
 
 
+@pytest.mark.extended
 async def test_one_click_selects_a_whole_draft(
     social: Any, new_command: Callable[..., SocialCreate], context: BrowserContext
 ) -> None:

@@ -100,6 +100,7 @@ _COMMANDS = st.builds(
 )
 
 
+@pytest.mark.extended
 @settings(max_examples=40, deadline=None)
 @given(_COMMANDS)
 @example(command(description="x" * 1000, title="字" * 500))

@@ -84,6 +84,7 @@ async def many(social_database: asyncpg.Connection, postgres_url: str) -> asyncp
     return social_database
 
 
+@pytest.mark.extended
 async def test_no_page_or_count_of_many_posts_reads_more_than_it_needs(many: asyncpg.Connection) -> None:
     async def read(brand: str, **filters: Any) -> tuple[int, int]:
         explained: Any = ExplainedConnection(many)  # type: ignore[arg-type]
@@ -116,6 +117,7 @@ async def test_no_page_or_count_of_many_posts_reads_more_than_it_needs(many: asy
         assert (matches, rows <= count) == (count, True), rows
 
 
+@pytest.mark.extended
 async def test_the_pages_of_a_word_are_those_of_all_posts_with_it_in_their_order(
     many: asyncpg.Connection,
 ) -> None:
@@ -132,6 +134,7 @@ async def test_the_pages_of_a_word_are_those_of_all_posts_with_it_in_their_order
     assert seen == [row["post_id"] for row in in_order]
 
 
+@pytest.mark.extended
 async def test_the_activity_of_all_brands_reads_no_posts_of_before(many: asyncpg.Connection) -> None:
     explained: Any = ExplainedConnection(many)  # type: ignore[arg-type]
     since = datetime.now(UTC) - timedelta(hours=101, minutes=30)

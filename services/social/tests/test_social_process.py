@@ -46,6 +46,7 @@ async def environment(
     }
 
 
+@pytest.mark.extended
 def test_it_starts_idles_lean_and_stops_when_asked(
     environment: dict[str, str], as_in_an_image: dict[str, str], resting_memory: int
 ) -> None:
@@ -73,6 +74,7 @@ def _wait_until_ready(process: "subprocess.Popen[bytes]", url: str) -> None:
     raise AssertionError("the service did not become ready")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("place", ["relay.publishing", "relay.confirmed"])
 async def test_a_post_is_out_once_though_whoever_took_the_approval_was_killed(
     environment: dict[str, str],

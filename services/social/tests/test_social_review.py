@@ -153,6 +153,7 @@ async def test_what_is_rejected_can_be_reopened_and_waits_again(held: Held) -> N
     assert (await held.decide("reopen")).status_code == 409
 
 
+@pytest.mark.extended
 async def test_a_post_has_its_time_is_moved_called_off_and_posted_once(
     held: Held, social_database: asyncpg.Connection
 ) -> None:
@@ -242,6 +243,7 @@ async def test_another_brands_post_is_as_one_that_does_not_exist(
     assert await held.now() == held.shown
 
 
+@pytest.mark.extended
 async def test_brandctl_lists_shows_edits_and_approves(held: Held, tmp_path: Any) -> None:
     key = held.social.api.headers["X-Service-Key"]
     posts = Operator(tmp_path, {"SOCIAL_URL": held.social.url, "SERVICE_KEY": key}, "posts")

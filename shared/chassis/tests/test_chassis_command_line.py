@@ -44,6 +44,7 @@ def test_what_the_database_refuses_is_not_worth_another_try(package: Path, datab
     assert 'counter/0002_broken.sql: relation "visitors" does not exist' in result.stderr
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "statement", ["select pg_terminate_backend(pg_backend_pid())", "do $$begin raise sqlstate '40P01'; end$$"]
 )

@@ -218,6 +218,7 @@ def test_synchronous_calls_fail_alike_and_pages_follow_each_other(made: Any) -> 
         kitchen.get_pot("iron")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("service", SERVICES)
 def test_the_generated_client_is_that_of_the_services(service: str, tmp_path: Path) -> None:
     for name, text in modules_of(service, document_of(service, tmp_path)).items():

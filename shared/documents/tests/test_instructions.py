@@ -75,6 +75,7 @@ def test_what_speaks_to_readers_is_not(text: str) -> None:
     assert find_instruction(text) is None
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
 @settings(max_examples=20)
 @given(data=st.data())

@@ -285,6 +285,7 @@ def test_files_that_cannot_be_read_say_why(content: bytes, problem: str) -> None
         extract("a.html", content)
 
 
+@pytest.mark.extended
 @settings(max_examples=100, deadline=None)
 @given(
     content=st.binary(max_size=300) | st.text(max_size=300).map(str.encode),

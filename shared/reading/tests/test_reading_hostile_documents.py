@@ -77,6 +77,7 @@ FAMILIES: dict[str, tuple[str, Callable[[int], str]]] = {
 }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("family", FAMILIES)
 def test_reading_takes_time_by_the_size_of_the_document(family: str) -> None:
     suffix, made = FAMILIES[family]

@@ -125,6 +125,7 @@ async def test_each_ends_with_a_reason_or_without_the_bomb() -> None:
 SIZE = 200_000
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "painted",
     [

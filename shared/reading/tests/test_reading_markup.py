@@ -155,6 +155,7 @@ def test_underlined_headings_of_plain_text_are_headings() -> None:
     assert (document.title, [each.heading for each in document.passages]) == ("Brewing", [None, "Water"])
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", ["a.rst", "a.adoc"])
 def test_depth_and_broken_markup_are_survived(name: str) -> None:
     for text in ("\n".join(" " * n + "- x" for n in range(3000)), "=" * 5000, "....\n" * 999, "`" * 20_000):

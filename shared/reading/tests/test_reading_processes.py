@@ -81,6 +81,7 @@ async def test_documents_are_read_by_the_same_few_processes(readers: ReaderPool)
     assert str(os.getpid()) not in pids
 
 
+@pytest.mark.extended
 async def test_an_endless_pattern_is_broken_off_and_holds_up_nobody(readers: ReaderPool) -> None:
     spinning = asyncio.create_task(read(readers, "spin"))
     longest, last = 0.0, time.thread_time()
@@ -100,6 +101,7 @@ async def test_too_much_memory_is_refused(readers: ReaderPool) -> None:
     assert await read(readers, "hello")
 
 
+@pytest.mark.extended
 async def test_no_document_pays_for_the_memory_of_those_before_it(readers: ReaderPool) -> None:
     for _ in range(12):
         assert await read(readers, "eat 60")
@@ -145,6 +147,7 @@ async def test_the_whole_document_comes_out_of_its_process() -> None:
         assert await readers.read("a.html", page) == extract("a.html", page)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("sections", ["{'title': 1}", "{'title': 'a', 'level': 0}", "['a']"])
 async def test_a_forged_tree_is_no_answer(tmp_path: Path, sections: str) -> None:
     program = tmp_path / "forger.py"

@@ -617,6 +617,7 @@ DEEP = [
 ]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("piece", DEEP)
 def test_a_deep_page_costs_time_by_its_size_and_fits_json(piece: str) -> None:
     began = time.process_time()

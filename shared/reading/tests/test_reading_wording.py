@@ -18,6 +18,7 @@ PIECES = sorted(
 BLANKS = re.compile(r"\s+")
 
 
+@pytest.mark.extended
 @settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 @pytest.mark.parametrize(("words", "pattern"), WAYS, ids=[words[0] for words, _ in WAYS])

@@ -54,6 +54,7 @@ def test_the_sample_corpus_gives_an_article_with_its_sources() -> None:
     assert "word for word. No person has reviewed it." in body
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("keyword", "path"),
     [("kiln", "kiln.md"), ("heat work", "deep/heat.html"), ("shelves and posts", "shelves.txt"),
@@ -92,6 +93,7 @@ def test_a_page_with_too_little_is_named(tmp_path: Path) -> None:
     assert "“Kiln” (kiln.md) has only 43 words, and an article needs 120" in few.stderr
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("keyword", ["", "the of and", "!?"])
 def test_a_keyword_without_words_gets_a_sentence(keyword: str) -> None:
     ended = command("--sources", DEMO, keyword)
@@ -117,6 +119,7 @@ def test_a_document_that_speaks_to_a_model_is_not_quoted(kiln_folder: Path) -> N
     assert "previous instructions" not in ended.stdout
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

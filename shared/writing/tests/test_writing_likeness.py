@@ -3,6 +3,7 @@
 import hashlib
 import re
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -17,6 +18,7 @@ def plainly(text: str) -> list[str]:
     return [word.casefold() for word in re.findall(r"\w+", text)]
 
 
+@pytest.mark.extended
 @given(st.text() | ASCII | PROSE)
 @example("\x1c\x1d\x1e\x1f\x7fA\tb\x00C_d")
 @example("ǅ ŉ İ ß")

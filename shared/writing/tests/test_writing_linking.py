@@ -113,6 +113,7 @@ def test_there_are_at_most_a_few_links() -> None:
     assert links_in(*paragraphs, to=many) == [f"subject {n}" for n in range(MAX_LINKS)]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "piece", ["`", "`a", "[", "[a](", "\\[", "*", "[1] ", "“paper filter ", "paper filter "]
 )

@@ -137,6 +137,7 @@ async def test_a_brands_key_decides_about_its_posts_and_sees_no_other(both: Both
     assert [each["by"] for each in decisions.json()["items"]] == ["newsroom"]
 
 
+@pytest.mark.extended
 async def test_a_key_opens_what_its_scopes_say_here_too_and_as_often_as_it_may(both: Both) -> None:
     key, _ = await both.key("reader", "read", per_minute=2)
     answers = [await both.listed(key) for _ in range(3)]

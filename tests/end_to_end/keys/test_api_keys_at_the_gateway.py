@@ -97,6 +97,7 @@ async def test_a_key_of_some_brands_opens_nothing(keys: Keys) -> None:
         assert (refused.status_code, "shared by all brands" in refused.text) == (403, True), each
 
 
+@pytest.mark.extended
 async def test_no_key_uses_an_account_a_model_or_the_way_out(keys: Keys) -> None:
     key = await keys.key(*ALL)
     api = keys.app._app

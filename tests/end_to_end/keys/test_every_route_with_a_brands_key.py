@@ -71,6 +71,7 @@ def told(
     return answer.status_code, headers, text
 
 
+@pytest.mark.extended
 async def test_another_brand_is_as_one_that_does_not_exist(walk: Walk) -> None:
     assert len(walk.routes) > 10
     for method, path, operation in walk.routes:

@@ -18,6 +18,7 @@ from tests.fixtures.databases import Roles
 MakeDatabase = Callable[..., Awaitable[str]]
 
 
+@pytest.mark.extended
 async def test_hundreds_of_strange_messages_have_one_outcome_each_and_a_reason_that_a_person_understands(
     rabbitmq_url: str, make_database: MakeDatabase, database_roles: Roles
 ) -> None:
@@ -57,6 +58,7 @@ async def monitor_database(
         await asyncio.to_thread(services.stop, [child])
 
 
+@pytest.mark.extended
 async def test_the_monitor_has_one_row_for_each_of_them_that_died(
     rabbitmq_url: str, make_database: MakeDatabase, database_roles: Roles, monitor_database: str
 ) -> None:

@@ -44,6 +44,7 @@ def kinds() -> st.SearchStrategy[StrangeMessage]:
     return st.sampled_from(KINDS).flatmap(lambda kind: dressed(kind(), st.just(RawProperties())))
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", dict.fromkeys(KINDS), ids=lambda kind: kind.__name__)
 def test_the_decoder_takes_what_it_should_and_says_of_the_rest_what_is_wrong(kind) -> None:
     @THOROUGHLY
@@ -108,6 +109,7 @@ DEATHS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.extended
 @THOROUGHLY
 @given(
     kinds(),

@@ -14,6 +14,7 @@ for _each in scenarios.load().values():
         FAST[_each.play.__module__.rpartition(".")[2]].append(_each.name)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("subject", sorted(FAST))
 async def test_nothing_is_lost_or_done_twice(play, subject: str) -> None:
     results = await asyncio.gather(*(play(name) for name in FAST[subject]))

@@ -60,6 +60,7 @@ def faults(*arguments: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
+@pytest.mark.extended
 def test_the_list_teaches_the_names() -> None:
     answer = faults("--list")
     assert answer.returncode == 0
@@ -67,6 +68,7 @@ def test_the_list_teaches_the_names() -> None:
         assert name in answer.stdout
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("arguments", [("--only", "no such thing"), ("--minutes", "soon")])
 def test_what_cannot_be_played_is_refused(arguments: tuple[str, ...]) -> None:
     answer = faults(*arguments)

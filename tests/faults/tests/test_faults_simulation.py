@@ -10,12 +10,14 @@ from faults.simulation import fingerprint, run, runs, simulate
 from faults.simulation.mutations import MUTATIONS
 
 
+@pytest.mark.extended
 def test_the_core_survives_some_hundred_schedules() -> None:
     summary = run(first_seed=1_000_000, count=300)
     assert summary.failures == []
     assert len(summary.fired) >= 15
 
 
+@pytest.mark.extended
 def test_the_same_seed_is_the_same_schedule_in_any_process() -> None:
     seeds = range(40, 46)
     run(0, 10)
@@ -33,6 +35,7 @@ def test_the_same_seed_is_the_same_schedule_in_any_process() -> None:
     assert len(set(here)) == len(here)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("mutation", sorted(MUTATIONS))
 def test_a_missing_guarantee_is_noticed(mutation: str) -> None:
     summary = run(0, 5_000, mutation=mutation, stop_at_failure=True)
@@ -43,6 +46,7 @@ def test_afterwards_everything_is_as_it_was() -> None:
     assert run(0, 20).failures == []
 
 
+@pytest.mark.extended
 def test_processes_side_by_side_run_the_same_schedules(monkeypatch) -> None:
     monkeypatch.setattr(runs, "CHUNK", 20)
     alone = simulate(0, 40)

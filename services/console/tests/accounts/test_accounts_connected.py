@@ -35,6 +35,7 @@ async def connected(person: httpx.AsyncClient, other: Any, **more: str) -> httpx
     return await person.post(f"{ACCOUNTS}/connect/mastodon", data=form)
 
 
+@pytest.mark.extended
 async def test_slots_of_an_account_that_is_not_connected_say_so(
     acme: None, person: httpx.AsyncClient, other: Any
 ) -> None:
@@ -45,6 +46,7 @@ async def test_slots_of_an_account_that_is_not_connected_say_so(
     assert '<option value="mastodon">' in (await person.get("/b/acme/calendar")).text
 
 
+@pytest.mark.extended
 async def test_an_account_is_connected_by_its_key_which_is_shown_and_stored_nowhere(
     console: Any, acme: None, person: httpx.AsyncClient, other: Any, gateway: AsyncGateway
 ) -> None:
@@ -70,6 +72,7 @@ async def test_an_account_is_connected_by_its_key_which_is_shown_and_stored_nowh
     assert TOKEN not in stored
 
 
+@pytest.mark.extended
 async def test_a_refused_account_says_so_in_the_networks_words_and_what_to_do(
     acme: None, person: httpx.AsyncClient, other: Any
 ) -> None:
@@ -84,6 +87,7 @@ async def test_a_refused_account_says_so_in_the_networks_words_and_what_to_do(
     assert "Has to be connected again" in listed
 
 
+@pytest.mark.extended
 async def test_a_passing_failure_disconnects_nothing(
     acme: None, person: httpx.AsyncClient, other: Any
 ) -> None:
@@ -95,6 +99,7 @@ async def test_a_passing_failure_disconnects_nothing(
     assert "Has to be connected again" not in page
 
 
+@pytest.mark.extended
 async def test_a_refused_form_keeps_what_was_typed_but_not_the_secret(
     acme: None, person: httpx.AsyncClient
 ) -> None:
@@ -110,6 +115,7 @@ async def test_a_refused_form_keeps_what_was_typed_but_not_the_secret(
     assert "Something is missing" in missing.text
 
 
+@pytest.mark.extended
 async def test_a_name_of_another_brands_account_is_left_alone(
     console: Any, acme: None, person: httpx.AsyncClient, other: Any, gateway: AsyncGateway
 ) -> None:
@@ -129,6 +135,7 @@ async def test_a_name_of_another_brands_account_is_left_alone(
     assert (await person.post(f"{ACCOUNTS}/mastodon/remove", data={"once": "r"})).status_code == 404
 
 
+@pytest.mark.extended
 async def test_a_made_signing_secret_is_shown_once(acme: None, person: httpx.AsyncClient, other: Any) -> None:
     form = {"once": "w1", "name": "hooks", "setting-url": other.url}
     first = await person.post(f"{ACCOUNTS}/connect/webhook", data=form)
@@ -139,6 +146,7 @@ async def test_a_made_signing_secret_is_shown_once(acme: None, person: httpx.Asy
     assert again.headers["location"] == f"{ACCOUNTS}/hooks?done=unchecked"
 
 
+@pytest.mark.extended
 async def test_a_webhook_gets_another_signing_secret_which_is_shown_once(
     console: Any, acme: None, person: httpx.AsyncClient, another: Any, other: Any
 ) -> None:
@@ -173,6 +181,7 @@ async def test_a_webhook_gets_another_signing_secret_which_is_shown_once(
     assert "whsec_" not in asked.text
 
 
+@pytest.mark.extended
 async def test_an_account_is_removed_only_after_the_password(
     console: Any, acme: None, person: httpx.AsyncClient, other: Any, gateway: AsyncGateway
 ) -> None:
@@ -191,6 +200,7 @@ async def test_an_account_is_removed_only_after_the_password(
     assert (await gateway.list_accounts())["items"] == []
 
 
+@pytest.mark.extended
 async def test_a_login_begins_here_ends_here_and_keeps_nothing_secret(
     console: Any, acme: None, person: httpx.AsyncClient, other: Any, gateway: AsyncGateway
 ) -> None:
@@ -251,6 +261,7 @@ async def test_a_login_that_this_browser_did_not_begin_is_refused(
     assert "begun in another browser" in lost.text
 
 
+@pytest.mark.extended
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     acme: None, person: httpx.AsyncClient, other: Any, another: Any
 ) -> None:
@@ -268,6 +279,7 @@ async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
             assert (await eve.post(f"{ACCOUNTS}/{path}", data={"once": "x"})).status_code == 403, path
 
 
+@pytest.mark.extended
 async def test_a_person_of_some_brands_learns_why_accounts_are_not_shown(
     acme: None, person: httpx.AsyncClient, other: Any, another: Any
 ) -> None:
@@ -281,6 +293,7 @@ async def test_a_person_of_some_brands_learns_why_accounts_are_not_shown(
             assert (await eve.post(f"{ACCOUNTS}/{path}", data={"once": "x"})).status_code == 403, path
 
 
+@pytest.mark.extended
 async def test_a_site_is_connected_and_put_to_use_by_a_press(
     console: Any, person: httpx.AsyncClient, other: Any
 ) -> None:

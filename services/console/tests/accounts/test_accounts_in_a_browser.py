@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from playwright.async_api import Page
 from starlette.responses import JSONResponse
 
@@ -23,6 +24,7 @@ async def check(page: Page, page_checks: Any) -> None:
         assert await page_checks.accessibility(page) == [], page.url
 
 
+@pytest.mark.extended
 async def test_a_person_connects_tests_and_removes_an_account(
     console: Any, acme: None, signed_in: Page, other: Any, page_checks: Any
 ) -> None:

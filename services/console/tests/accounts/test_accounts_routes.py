@@ -4,6 +4,7 @@ from typing import Any
 
 import asyncpg
 import httpx
+import pytest
 
 from client import Address
 from client.services.publisher import AsyncPublisher
@@ -24,6 +25,7 @@ async def test_the_page_shows_channels_and_targets_and_leads_to_the_forms(
     assert "No account is connected yet" in listed
 
 
+@pytest.mark.extended
 async def test_a_target_gets_settings_and_loses_them_after_the_password(
     console: Any, acme: None, person: httpx.AsyncClient, service_urls: dict[str, str]
 ) -> None:
@@ -50,6 +52,7 @@ async def test_a_target_gets_settings_and_loses_them_after_the_password(
         assert (await publisher.list_targets("acme"))["items"] == []
 
 
+@pytest.mark.extended
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     acme: None, person: httpx.AsyncClient, another: Any
 ) -> None:

@@ -86,6 +86,7 @@ def contents(zipped: bytes) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
+@pytest.mark.extended
 async def test_the_file_is_that_of_brandctl(
     console: Any,
     acme: None,
@@ -127,6 +128,7 @@ async def test_the_file_is_that_of_brandctl(
     assert {json.loads(each)["keyword"] for each in keywords} == {"cold brew", HOSTILE}
 
 
+@pytest.mark.extended
 async def test_the_password_is_asked_for_and_the_button_stands_on_the_page_after_it(
     acme: None, person: httpx.AsyncClient, forget_passwords: Callable[[], Awaitable[None]]
 ) -> None:
@@ -144,6 +146,7 @@ async def test_the_password_is_asked_for_and_the_button_stands_on_the_page_after
     assert (await person.post(EXPORT, data={"once": "e1"})).headers["content-type"] == "application/zip"
 
 
+@pytest.mark.extended
 async def test_who_may_not_run_the_brand_gets_no_file(acme: None, another: Any, console: Any) -> None:
     await console.orchestrator.set_brand("rival", name="Rival")
     async with another("editor", ["acme"]) as eve:
@@ -159,6 +162,7 @@ async def test_who_may_not_run_the_brand_gets_no_file(acme: None, another: Any, 
         assert (await eve.get(EXPORT)).headers["location"] == SETTINGS
 
 
+@pytest.mark.extended
 async def test_a_service_that_is_away_is_a_page_that_says_so(
     acme: None, person: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,6 +185,7 @@ async def test_a_service_that_goes_away_meanwhile_breaks_the_transfer_off(
         await person.post(EXPORT, data={"once": "e1"})
 
 
+@pytest.mark.extended
 async def test_a_browser_that_stops_reading_or_goes_holds_no_thread_and_little_memory(
     acme: None, person: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

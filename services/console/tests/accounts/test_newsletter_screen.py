@@ -88,6 +88,7 @@ def test_no_spreadsheet_finds_a_formula() -> None:
     assert as_csv([one]).splitlines()[1] == "'=a@b.example,confirmed,2027-01-01,"
 
 
+@pytest.mark.extended
 async def test_without_a_mail_server_the_page_says_what_is_missing(
     acme: None, person: httpx.AsyncClient
 ) -> None:
@@ -98,6 +99,7 @@ async def test_without_a_mail_server_the_page_says_what_is_missing(
     assert (refused.status_code, "brandctl accounts connect smtp" in refused.text) == (409, True)
 
 
+@pytest.mark.extended
 async def test_it_is_turned_on_and_off_and_one_address_is_removed(
     connected: None,
     person: httpx.AsyncClient,
@@ -124,6 +126,7 @@ async def test_it_is_turned_on_and_off_and_one_address_is_removed(
     assert (await publisher.get_newsletter_state("acme"))["is_on"] is False
 
 
+@pytest.mark.extended
 async def test_who_only_reads_sees_numbers_and_no_addresses(
     console: Any, connected: None, publisher: AsyncPublisher, publisher_database_url: str
 ) -> None:

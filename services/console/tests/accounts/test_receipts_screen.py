@@ -41,6 +41,7 @@ async def add_receipt(database_url: str, state: str, *, brand: str = "acme", sub
     return made
 
 
+@pytest.mark.extended
 async def test_what_was_sent_is_listed_by_state_and_what_is_in_doubt_first_looked_at(
     acme: None, person: httpx.AsyncClient, publisher_database_url: str
 ) -> None:
@@ -65,6 +66,7 @@ async def test_what_was_sent_is_listed_by_state_and_what_is_in_doubt_first_looke
         assert (await person.get(f"{RECEIPTS}/{nothing}")).status_code == 404
 
 
+@pytest.mark.extended
 async def test_the_list_goes_on_for_each_service(
     acme: None, person: httpx.AsyncClient, publisher_database_url: str
 ) -> None:
@@ -79,6 +81,7 @@ async def test_the_list_goes_on_for_each_service(
     assert "Article 51." not in second
 
 
+@pytest.mark.extended
 async def test_an_article_in_doubt_is_confirmed_or_sent_again_once(
     acme: None, person: httpx.AsyncClient, service_urls: dict[str, str], publisher_database_url: str
 ) -> None:

@@ -28,6 +28,7 @@ async def publisher(service_urls: dict[str, str]) -> AsyncIterator[AsyncPublishe
         yield client
 
 
+@pytest.mark.extended
 async def test_settings_are_saved_once_and_what_others_changed_stays(
     acme: None, person: httpx.AsyncClient, publisher: AsyncPublisher
 ) -> None:
@@ -65,6 +66,7 @@ async def test_of_two_who_change_the_same_the_second_is_told_and_loses_nothing(
     assert (found["accent"], found["author"]) == ("#102030", {"name": "Theirs", "about": "<i>Mine"})
 
 
+@pytest.mark.extended
 async def test_a_site_is_seen_before_it_is_saved(
     acme: None, person: httpx.AsyncClient, publisher: AsyncPublisher
 ) -> None:
@@ -93,6 +95,7 @@ async def test_a_site_is_seen_before_it_is_saved(
     assert (wrong.status_code, "<b>" in wrong.text) == (422, False)
 
 
+@pytest.mark.extended
 async def test_a_logo_is_set_once_and_refused_in_a_sentence(
     acme: None, person: httpx.AsyncClient, publisher: AsyncPublisher
 ) -> None:
@@ -122,6 +125,7 @@ def picture() -> bytes:
     return made.getvalue()
 
 
+@pytest.mark.extended
 async def test_a_refused_form_keeps_what_was_typed(acme: None, person: httpx.AsyncClient) -> None:
     answer = await person.post(SITE, data={"once": "s1", "address": "http://<b>", "author": "Ada <i>"})
     assert answer.status_code == 422
@@ -130,6 +134,7 @@ async def test_a_refused_form_keeps_what_was_typed(acme: None, person: httpx.Asy
     assert 'value="Ada &lt;i&gt;"' in answer.text
 
 
+@pytest.mark.extended
 async def test_the_whole_site_is_downloaded_as_the_publisher_makes_it(
     console: Any, acme: None, person: httpx.AsyncClient, publisher_database_url: str, another: Any
 ) -> None:
@@ -176,6 +181,7 @@ async def publish_page(database_url: str) -> None:
         await connection.close()
 
 
+@pytest.mark.extended
 async def test_search_engines_are_told_or_not_and_what_is_missing_is_said(
     acme: None, person: httpx.AsyncClient, publisher: AsyncPublisher, another: Any
 ) -> None:
@@ -200,6 +206,7 @@ async def test_search_engines_are_told_or_not_and_what_is_missing_is_said(
     assert not (await publisher.get_indexnow("acme"))["is_on"]
 
 
+@pytest.mark.extended
 async def test_defaults_are_restored_only_after_the_password(
     console: Any, acme: None, person: httpx.AsyncClient, publisher: AsyncPublisher
 ) -> None:
@@ -217,6 +224,7 @@ async def test_defaults_are_restored_only_after_the_password(
     assert (await publisher.get_site_settings("acme"))["accent"] is None
 
 
+@pytest.mark.extended
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     console: Any, acme: None, publisher: AsyncPublisher
 ) -> None:

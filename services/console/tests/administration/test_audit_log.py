@@ -117,6 +117,7 @@ async def changes(console: Any, service_urls: dict[str, str]) -> None:
         await gateway.set_spend_cap("acme", day=1)
 
 
+@pytest.mark.extended
 async def test_all_services_are_one_list_with_filters_and_who_is_away_is_told(
     console: Any, changes: None, person: httpx.AsyncClient
 ) -> None:
@@ -142,6 +143,7 @@ async def test_all_services_are_one_list_with_filters_and_who_is_away_is_told(
         assert "No change matches." in (await person.get(LOG, params=days)).text, days
 
 
+@pytest.mark.extended
 async def test_files_have_the_same_filter_and_none_lacks_a_service_without_a_word(
     changes: None, person: httpx.AsyncClient
 ) -> None:
@@ -161,6 +163,7 @@ async def test_files_have_the_same_filter_and_none_lacks_a_service_without_a_wor
     )
 
 
+@pytest.mark.extended
 async def test_the_log_is_for_who_operates_and_of_the_brands_they_see(
     console: Any, changes: None, signed_in_as: Any
 ) -> None:

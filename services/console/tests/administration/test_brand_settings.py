@@ -44,6 +44,7 @@ async def form_of(client: httpx.AsyncClient, console: Any, **changes: str) -> di
     }
 
 
+@pytest.mark.extended
 async def test_a_form_changes_what_was_typed_and_keeps_all_else(
     console: Any, acme: None, person: httpx.AsyncClient
 ) -> None:
@@ -64,6 +65,7 @@ async def test_a_form_changes_what_was_typed_and_keeps_all_else(
     assert (found["min_sources"], found["words"], found["quiet_hours"]) == (3, None, None)
 
 
+@pytest.mark.extended
 async def test_what_another_person_changed_meanwhile_is_shown_and_nothing_is_lost(
     console: Any, acme: None, person: httpx.AsyncClient
 ) -> None:
@@ -84,6 +86,7 @@ async def test_what_another_person_changed_meanwhile_is_shown_and_nothing_is_los
     assert (await console.orchestrator.get_brand("acme"))["tone"] == "Loud."
 
 
+@pytest.mark.extended
 async def test_a_refused_form_keeps_what_was_typed(
     console: Any, acme: None, person: httpx.AsyncClient
 ) -> None:
@@ -95,6 +98,7 @@ async def test_a_refused_form_keeps_what_was_typed(
     assert ">Warm.</textarea>" in answer.text
 
 
+@pytest.mark.extended
 async def test_a_brand_is_paused_and_resumed(console: Any, acme: None, person: httpx.AsyncClient) -> None:
     for _ in range(2):
         await person.post(f"{SETTINGS}/pause", data={"once": "p1"})
@@ -104,6 +108,7 @@ async def test_a_brand_is_paused_and_resumed(console: Any, acme: None, person: h
     assert (await console.orchestrator.get_brand("acme"))["paused_at"] is None
 
 
+@pytest.mark.extended
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     console: Any, acme: None, signed_in_as: Any
 ) -> None:
@@ -135,6 +140,7 @@ async def add_note(connection: asyncpg.Connection, brand: str) -> None:
     )
 
 
+@pytest.mark.extended
 async def test_notes_of_a_brand_that_was_erased_elsewhere_are_removed(
     console: Any, acme: None, person: httpx.AsyncClient
 ) -> None:

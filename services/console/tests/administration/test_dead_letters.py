@@ -96,6 +96,7 @@ def form_of(page: str, **more: str) -> dict[str, str]:
     return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', fields)) | more
 
 
+@pytest.mark.extended
 async def test_a_message_fails_is_looked_at_replayed_fails_again_and_is_handled_once_mended(
     publisher: FailingPublisher, person: httpx.AsyncClient
 ) -> None:
@@ -145,6 +146,7 @@ async def test_a_message_fails_is_looked_at_replayed_fails_again_and_is_handled_
     assert str(again) in (await person.get(f"{LIST}?state=any&chain=chain-acme")).text
 
 
+@pytest.mark.extended
 async def test_all_that_matched_are_replayed_and_what_came_later_stays(
     publisher: FailingPublisher, person: httpx.AsyncClient
 ) -> None:
@@ -176,6 +178,7 @@ async def test_all_that_matched_are_replayed_and_what_came_later_stays(
     assert (await person.post(LIST, data={"once": "x", "do": "burn"})).status_code == 422
 
 
+@pytest.mark.extended
 async def test_the_filter_finds_groups_and_a_brands_operator_sees_the_brands_own(
     publisher: FailingPublisher, person: httpx.AsyncClient, signed_in_as: Any
 ) -> None:
@@ -211,6 +214,7 @@ async def test_the_filter_finds_groups_and_a_brands_operator_sees_the_brands_own
     await open_letters(person, 1)
 
 
+@pytest.mark.extended
 async def test_letters_are_searched_for_and_all_that_match_are_decided_about(
     publisher: FailingPublisher, person: httpx.AsyncClient
 ) -> None:

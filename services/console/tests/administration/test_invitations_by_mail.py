@@ -62,6 +62,7 @@ async def everything_kept(urls: list[str]) -> str:
     return "\n".join(kept)
 
 
+@pytest.mark.extended
 async def test_the_link_goes_out_by_mail_and_is_good_once(
     console: Any,
     person: httpx.AsyncClient,
@@ -120,6 +121,7 @@ async def test_without_a_mail_server_or_while_it_is_away_the_link_is_shown(
     assert mail_server.taken == []
 
 
+@pytest.mark.extended
 async def test_an_address_that_is_none_is_refused_and_kept_in_the_form(person: httpx.AsyncClient) -> None:
     for number, address in enumerate(
         ("bob", "bob@acme.example, eve@evil.example", "b@\r\nBcc: e@evil.example")
@@ -132,6 +134,7 @@ async def test_an_address_that_is_none_is_refused_and_kept_in_the_form(person: h
         assert 'value="Bob"' in answer.text
 
 
+@pytest.mark.extended
 async def test_who_is_no_owner_of_all_mails_nothing(
     service_urls: dict[str, str],
     console: Any,

@@ -22,6 +22,7 @@ async def named(console: Any, name: str) -> Any:
     return next(each for each in (await console.orchestrator.list_keys())["items"] if each["name"] == name)
 
 
+@pytest.mark.extended
 async def test_a_key_is_shown_once_made_once_and_works(
     console: Any, person: httpx.AsyncClient, service_urls: dict[str, str]
 ) -> None:
@@ -58,6 +59,7 @@ async def test_a_key_is_shown_once_made_once_and_works(
     assert (await named(console, "newsroom"))["revoked_by"] == "ada"
 
 
+@pytest.mark.extended
 async def test_a_key_is_limited_as_often_as_is_wanted(console: Any, person: httpx.AsyncClient) -> None:
     await console.orchestrator.create_key(name="newsroom", scopes=["read"])
     key = await named(console, "newsroom")
@@ -87,6 +89,7 @@ async def test_what_is_refused_stays_in_the_form(console: Any, person: httpx.Asy
     assert (nothing.status_code, "A key must allow something" in nothing.text) == (422, True)
 
 
+@pytest.mark.extended
 async def test_the_password_is_asked_again_and_nothing_typed_is_lost(
     console: Any, person: httpx.AsyncClient, forget_passwords: Callable[[], Awaitable[None]]
 ) -> None:
@@ -103,6 +106,7 @@ async def test_the_password_is_asked_again_and_nothing_typed_is_lost(
     assert PASSWORD not in made.text
 
 
+@pytest.mark.extended
 async def test_keys_of_people_are_left_to_the_page_of_people(console: Any, person: httpx.AsyncClient) -> None:
     key = await named(console, "ada")
     shown = (await person.get(KEYS)).text
@@ -115,6 +119,7 @@ async def test_keys_of_people_are_left_to_the_page_of_people(console: Any, perso
     assert (await named(console, "ada"))["revoked_at"] is None
 
 
+@pytest.mark.extended
 async def test_only_owners_see_and_make_keys(console: Any, signed_in_as: Any) -> None:
     async with signed_in_as("Olga", "operator") as olga:
         assert KEYS not in (await olga.get("/")).text

@@ -55,6 +55,7 @@ async def test_a_list_is_paused_goes_on_and_is_ended(
     assert (await press(person, cycle, "explode")).status_code == 404
 
 
+@pytest.mark.extended
 async def test_only_who_operates_the_brand_changes_a_list(
     console: Any, cycle: str, signed_in_as: Any
 ) -> None:

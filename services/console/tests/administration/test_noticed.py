@@ -59,6 +59,7 @@ async def test_what_is_open_is_shown_and_taken_care_of(
     assert "there is no notification" in unknown.text
 
 
+@pytest.mark.extended
 async def test_a_brands_operator_sees_the_brands_own_and_an_editor_none(
     noticed: dict[str, UUID], signed_in_as: Any
 ) -> None:

@@ -37,6 +37,7 @@ async def hook(service_urls: dict[str, str]) -> AsyncIterator[OtherSide]:
         yield other
 
 
+@pytest.mark.extended
 async def test_a_route_is_made_changed_tried_and_removed(
     hook: OtherSide, person: httpx.AsyncClient, monitor: AsyncMonitor
 ) -> None:
@@ -67,6 +68,7 @@ async def test_a_route_is_made_changed_tried_and_removed(
     assert (await monitor.list_notification_routes())["items"] == []
 
 
+@pytest.mark.extended
 async def test_what_is_refused_stays_in_the_form_and_a_failed_test_says_why(
     hook: OtherSide, person: httpx.AsyncClient, monitor: AsyncMonitor
 ) -> None:

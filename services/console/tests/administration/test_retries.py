@@ -70,6 +70,7 @@ def test_what_no_link_of_ours_has_is_left_out(query: dict[str, str], kept: Retry
     assert RetryFilter.of(query) == kept
 
 
+@pytest.mark.extended
 async def test_services_are_side_by_side_and_who_is_away_is_told(
     wait: Wait, person: httpx.AsyncClient
 ) -> None:
@@ -92,6 +93,7 @@ async def test_services_are_side_by_side_and_who_is_away_is_told(
     assert "does not answer" not in of_one
 
 
+@pytest.mark.extended
 async def test_a_service_with_many_has_pages_of_its_own(wait: Wait, person: httpx.AsyncClient) -> None:
     await wait(PAGE_SIZE + 1)
     first = (await person.get(LIST)).text
@@ -104,6 +106,7 @@ async def test_a_service_with_many_has_pages_of_its_own(wait: Wait, person: http
     assert ('rel="next"' in pages[1], "First page" in pages[1]) == (False, True)
 
 
+@pytest.mark.extended
 async def test_the_page_is_for_operators_of_all_brands(wait: Wait, signed_in_as: Any, console: Any) -> None:
     await console.orchestrator.set_brand("acme", name="Acme")
     await wait()
@@ -117,6 +120,7 @@ async def test_the_page_is_for_operators_of_all_brands(wait: Wait, signed_in_as:
         assert "ConnectionError" in (await ola.get(LIST)).text
 
 
+@pytest.mark.extended
 @pytest.mark.extended
 async def test_a_person_watches_the_list_in_a_browser(
     wait: Wait, signed_in: Page, look_at: Callable[[Page, str], Awaitable[None]]

@@ -43,6 +43,7 @@ async def decisions(console: Any) -> list[tuple[str, str, str | None]]:
     return [(each["kind"], each["keyword"], each["other"]) for each in found["items"]]
 
 
+@pytest.mark.extended
 async def test_keywords_are_joined_and_separated_and_taken_back(
     console: Any, submitted: None, person: httpx.AsyncClient
 ) -> None:

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import httpx
+import pytest
 
 from tests.fixtures.console.screens import Links
 
@@ -14,6 +15,7 @@ SLOTS = f"{CALENDAR}/slots/mastodon-eu"
 MANY = 700
 
 
+@pytest.mark.extended
 async def test_an_address_shows_this_calendar_alone_until_it_is_revoked(
     console: Any, planned: Any, person: httpx.AsyncClient, viewer: httpx.AsyncClient
 ) -> None:
@@ -55,6 +57,7 @@ async def test_an_address_shows_this_calendar_alone_until_it_is_revoked(
     assert again_key["revoked_by"] == "ada"
 
 
+@pytest.mark.extended
 async def test_slots_and_the_order_of_the_queue_are_changed_and_taken_back(
     planned: Any, person: httpx.AsyncClient, viewer: httpx.AsyncClient
 ) -> None:

@@ -45,6 +45,7 @@ async def drag(page: Page, source: str, target: str) -> None:
     raise AssertionError(f"{source} cannot be dragged")
 
 
+@pytest.mark.extended
 async def test_a_move_is_made_once_and_a_refused_one_says_why(
     planned: Any, person: httpx.AsyncClient
 ) -> None:

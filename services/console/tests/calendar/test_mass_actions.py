@@ -42,6 +42,7 @@ async def test_what_matches_later_is_counted_and_left_alone(monkeypatch: pytest.
     assert await acting.count_later(matching, frozen) == 2
 
 
+@pytest.mark.extended
 async def test_posts_are_moved_skipped_and_taken_back(
     planned: Any, person: httpx.AsyncClient, viewer: httpx.AsyncClient
 ) -> None:
@@ -80,6 +81,7 @@ async def test_posts_are_moved_skipped_and_taken_back(
     assert (await viewer.post(MANY, data={"once": "h", "do": "skip", **every})).status_code == 403
 
 
+@pytest.mark.extended
 async def test_keywords_get_a_priority_and_what_ended_badly_is_submitted_again(
     planned: Any, person: httpx.AsyncClient
 ) -> None:

@@ -61,6 +61,7 @@ def test_a_line_of_the_month_without_days_or_times_is_named(line: str) -> None:
         asked_of(form_with(monthly=line))
 
 
+@pytest.mark.extended
 async def test_a_post_is_repeated_changed_and_stopped_and_each_can_be_taken_back(
     planned: Any, person: httpx.AsyncClient
 ) -> None:
@@ -104,6 +105,7 @@ async def test_a_post_is_repeated_changed_and_stopped_and_each_can_be_taken_back
     assert (found["account"], found["cool_down_days"]) == (None, 45)
 
 
+@pytest.mark.extended
 async def test_a_refused_rule_keeps_what_was_typed_and_stores_nothing(
     planned: Any, person: httpx.AsyncClient
 ) -> None:
@@ -122,6 +124,7 @@ async def test_a_refused_rule_keeps_what_was_typed_and_stores_nothing(
         await planned.social.get_post_repeats(planned.post)
 
 
+@pytest.mark.extended
 async def test_who_only_looks_sees_the_rule_and_changes_none(
     planned: Any, person: httpx.AsyncClient, viewer: httpx.AsyncClient
 ) -> None:

@@ -4,6 +4,7 @@ import re
 from typing import Any
 
 import httpx
+import pytest
 
 RULES = "/b/acme/posts/rules"
 REACH = "/b/acme/posts/reach"
@@ -16,6 +17,7 @@ async def press(person: httpx.AsyncClient, once: str, **form: str) -> str:
     return answer.text
 
 
+@pytest.mark.extended
 async def test_rules_are_set_taken_back_and_removed(planned: Any, person: httpx.AsyncClient) -> None:
     assert f'href="{RULES}"' in (await person.get("/b/acme/posts")).text
     assert "Rules of this brand" not in (await person.get(RULES)).text
@@ -64,6 +66,7 @@ async def test_of_two_who_set_the_same_rules_the_second_is_told(
     assert "The rules hold for new posts." in await press(person, "g", **WANTED, **seen)
 
 
+@pytest.mark.extended
 async def test_who_only_looks_sees_the_rules_and_changes_none(
     planned: Any, viewer: httpx.AsyncClient
 ) -> None:
@@ -75,6 +78,7 @@ async def test_who_only_looks_sees_the_rules_and_changes_none(
     assert not (await planned.social.get_channel_rules("acme", "mastodon"))["is_set"]
 
 
+@pytest.mark.extended
 async def test_the_newest_numbers_of_posts_are_shown(planned: Any, viewer: httpx.AsyncClient) -> None:
     assert "No post has numbers yet." in (await viewer.get(REACH)).text
     await planned.sql(

@@ -21,6 +21,7 @@ WEEKLY = {
 }
 
 
+@pytest.mark.extended
 async def test_a_schedule_from_its_making_to_its_end(planned: Any, person: httpx.AsyncClient) -> None:
     made, again = [await person.post(SCHEDULES, data={"once": "s1", **WEEKLY}) for _ in range(2)]
     assert made.headers["location"] == again.headers["location"] == f"{SCHEDULES}/news?done=made"
@@ -92,6 +93,7 @@ async def test_a_schedule_from_its_making_to_its_end(planned: Any, person: httpx
     assert "Every Monday at 09:00" in (await person.get(weekly)).text
 
 
+@pytest.mark.extended
 async def test_of_two_who_change_a_schedule_the_second_is_told_and_loses_nothing(
     planned: Any, person: httpx.AsyncClient
 ) -> None:

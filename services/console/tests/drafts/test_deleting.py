@@ -25,6 +25,7 @@ async def left(console: Any, content_id: str) -> tuple[int, int]:
     return notes, links
 
 
+@pytest.mark.extended
 async def test_an_owner_deletes_an_article_with_its_notes_and_links(
     console: Any, drafts: list[str], person: httpx.AsyncClient
 ) -> None:

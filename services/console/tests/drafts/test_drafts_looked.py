@@ -3,8 +3,10 @@
 from typing import Any
 
 import httpx
+import pytest
 
 
+@pytest.mark.extended
 async def test_who_has_looked_says_so_and_decides_later(
     console: Any, drafts: list[str], person: httpx.AsyncClient
 ) -> None:

@@ -13,6 +13,7 @@ async def approve_all(person: httpx.AsyncClient, once: str) -> str:
     return answer.text
 
 
+@pytest.mark.extended
 async def test_what_is_beyond_one_press_is_told_and_comes_with_the_next(
     console: Any, drafts: list[str], person: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:

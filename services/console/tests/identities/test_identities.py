@@ -51,6 +51,7 @@ async def is_signed_in(client: httpx.AsyncClient) -> bool:
     return (await client.get("/me")).status_code == 200
 
 
+@pytest.mark.extended
 async def test_who_was_invited_signs_in_without_a_password_until_they_are_removed(
     console: Any, person: httpx.AsyncClient, browser: Browser, provider: IdentityProvider
 ) -> None:
@@ -91,6 +92,7 @@ async def test_what_is_stored_opens_no_key(console: Any, browser: Browser) -> No
             unseal(identity["sealed"], token_key(tried), purpose)
 
 
+@pytest.mark.extended
 async def test_a_callback_works_in_the_browser_that_began_and_once(
     console: Any, browser: Browser, provider: IdentityProvider
 ) -> None:
@@ -113,6 +115,7 @@ async def test_a_callback_works_in_the_browser_that_began_and_once(
         assert not await is_signed_in(copied)
 
 
+@pytest.mark.extended
 async def test_two_tabs_sign_in_side_by_side(console: Any, browser: Browser) -> None:
     async with browser() as bob:
         await accept(console, bob)
@@ -128,6 +131,7 @@ async def test_two_tabs_sign_in_side_by_side(console: Any, browser: Browser) -> 
         assert len([name for name in bob.cookies if name.startswith("console_sign_in_")]) <= 9
 
 
+@pytest.mark.extended
 async def test_a_sign_in_gives_another_session_and_ends_the_former(console: Any, browser: Browser) -> None:
     async with browser() as bob, browser() as before:
         await accept(console, bob)
@@ -141,6 +145,7 @@ async def test_a_sign_in_gives_another_session_and_ends_the_former(console: Any,
         await run(console, "select 1")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "elsewhere",
     [
@@ -163,6 +168,7 @@ async def test_nobody_is_led_elsewhere_after_signing_in(
         assert (await bob.get(back)).headers["location"] == "/"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "wrong",
     [{"aud": "another"}, {"iss": "https://evil.example"}, {"nonce": "another"}, {"exp": 1}, {"iat": 1}],
@@ -183,6 +189,7 @@ async def test_a_token_that_is_not_right_signs_nobody_in(
         assert (await through(bob, "/sign-in/provider")).status_code == 401
 
 
+@pytest.mark.extended
 async def test_another_issuer_or_an_error_is_refused_in_our_own_words(console: Any, browser: Browser) -> None:
     async with browser() as bob:
         for more, status in (
@@ -197,6 +204,7 @@ async def test_another_issuer_or_an_error_is_refused_in_our_own_words(console: A
             assert "evil" not in answer.text
 
 
+@pytest.mark.extended
 async def test_while_the_provider_is_away_passwords_work(
     console: Any, person: httpx.AsyncClient, browser: Browser, provider: IdentityProvider
 ) -> None:
@@ -214,6 +222,7 @@ async def test_while_the_provider_is_away_passwords_work(
     assert answer.status_code == 303
 
 
+@pytest.mark.extended
 async def test_an_account_belongs_to_one_person(
     console: Any, browser: Browser, provider: IdentityProvider
 ) -> None:
@@ -231,6 +240,7 @@ async def test_an_account_belongs_to_one_person(
         assert (await through(bob, "/sign-in/provider")).status_code == 403
 
 
+@pytest.mark.extended
 async def test_a_grave_act_asks_for_another_sign_in_of_the_same_person(
     console: Any, browser: Browser, provider: IdentityProvider
 ) -> None:
@@ -260,6 +270,7 @@ async def test_a_grave_act_asks_for_another_sign_in_of_the_same_person(
         assert (await through(bob, "/sign-in/provider")).status_code == 303
 
 
+@pytest.mark.extended
 async def test_a_long_ago_sign_in_at_the_provider_does_not_count_for_grave_acts(
     console: Any, browser: Browser, provider: IdentityProvider
 ) -> None:
@@ -269,6 +280,7 @@ async def test_a_long_ago_sign_in_at_the_provider_does_not_count_for_grave_acts(
         assert (await bob.post("/me/recovery-codes", data={"once": "codes"})).status_code == 403
 
 
+@pytest.mark.extended
 async def test_a_session_of_the_provider_ends_after_its_own_time(console: Any, browser: Browser) -> None:
     async with browser() as bob:
         await accept(console, bob)
@@ -278,6 +290,7 @@ async def test_a_session_of_the_provider_ends_after_its_own_time(console: Any, b
         assert not await is_signed_in(bob)
 
 
+@pytest.mark.extended
 async def test_a_reset_ends_the_identity(console: Any, browser: Browser) -> None:
     async with browser() as bob, browser() as other:
         await accept(console, bob)
@@ -294,6 +307,7 @@ async def test_a_reset_ends_the_identity(console: Any, browser: Browser) -> None
         assert (await through(bob, "/sign-in/provider")).status_code == 403
 
 
+@pytest.mark.extended
 async def test_many_failures_slow_the_network_and_nobodys_password(
     console: Any, person: httpx.AsyncClient, browser: Browser, provider: IdentityProvider
 ) -> None:
@@ -306,6 +320,7 @@ async def test_many_failures_slow_the_network_and_nobodys_password(
     assert answer.status_code == 303
 
 
+@pytest.mark.extended
 async def test_in_a_browser(
     console: Any,
     new_browser_context: Callable[..., Awaitable[Any]],

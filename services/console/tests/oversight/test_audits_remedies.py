@@ -85,6 +85,7 @@ async def audited(console: Any, person: httpx.AsyncClient, kind: str) -> AsyncIt
     yield press
 
 
+@pytest.mark.extended
 async def test_a_message_that_died_is_replayed_by_a_press_and_once(
     console: Any, acme: None, person: httpx.AsyncClient, broker: aio_pika.abc.AbstractChannel
 ) -> None:
@@ -151,6 +152,7 @@ async def test_a_page_that_does_not_answer_is_published_again_at_its_own_home(
     assert (await (await broker.get_queue("publisher-commands")).get(fail=False)) is None
 
 
+@pytest.mark.extended
 async def test_a_schedule_that_was_given_up_is_resumed(
     console: Any, acme: None, person: httpx.AsyncClient, database: asyncpg.Connection
 ) -> None:

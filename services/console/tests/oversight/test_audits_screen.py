@@ -109,6 +109,7 @@ def test_findings_stand_by_kind_with_what_the_person_may_do() -> None:
     assert [finding_at(audit, number) for number in ("4", "-1", "", "9999999")] == [None] * 4
 
 
+@pytest.mark.extended
 async def test_a_brand_is_audited_and_mended_once(
     console: Any, acme: None, person: httpx.AsyncClient, orchestrator_database_url: str
 ) -> None:
@@ -143,6 +144,7 @@ async def test_a_brand_is_audited_and_mended_once(
     assert [(await mend(kind)).status_code for kind in ("draft_waiting", "dead_letter")] == [404, 404]
 
 
+@pytest.mark.extended
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     console: Any, acme: None, another: Any, orchestrator_database_url: str
 ) -> None:

@@ -70,6 +70,7 @@ def test_the_lies_that_were_believed_most_come_first() -> None:
     assert (line.percent, line.tone, line.cost) == (100, "bad", None)
 
 
+@pytest.mark.extended
 async def test_the_price_comes_first_and_an_exam_begins_once(
     console: Any, person: httpx.AsyncClient, orchestrator_database_url: str
 ) -> None:
@@ -104,6 +105,7 @@ async def test_the_price_comes_first_and_an_exam_begins_once(
     assert (await person.get(f"{EXAMS}/begin")).headers["location"] == EXAMS
 
 
+@pytest.mark.extended
 async def test_who_may_not_run_the_installation_begins_none(console: Any, acme: None, another: Any) -> None:
     async with another("editor") as eve:
         assert (await eve.get(EXAMS)).status_code == 403

@@ -80,6 +80,7 @@ def test_the_chart_has_a_bar_for_each_day() -> None:
     )
 
 
+@pytest.mark.extended
 async def test_caps_are_set_and_spending_stops_once(
     acme: None, person: httpx.AsyncClient, pay: Pay, spend: AsyncGateway
 ) -> None:
@@ -109,6 +110,7 @@ async def test_caps_are_set_and_spending_stops_once(
     assert 'href="/b/acme/money"' in (await person.get("/money?q=acm")).text
 
 
+@pytest.mark.extended
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     acme: None, another: Any, pay: Pay, spend: AsyncGateway
 ) -> None:
@@ -124,6 +126,7 @@ async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     assert (await spend.get_spend())["scopes"][0]["stopped"] is None
 
 
+@pytest.mark.extended
 async def test_who_is_bound_to_brands_is_told_why_there_is_no_money(acme: None, another: Any) -> None:
     async with another("operator", ["acme"]) as eve:
         for path in (MONEY, "/money"):

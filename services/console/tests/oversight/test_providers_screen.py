@@ -97,6 +97,7 @@ async def test_a_model_is_connected_tried_and_removed_in_a_browser(
     assert "Nothing is connected" in await page.inner_text("main")
 
 
+@pytest.mark.extended
 async def test_a_double_click_tries_once_and_the_password_is_asked_again(
     console: Any, acme: None, model: tuple[FakeModel, str], person: httpx.AsyncClient
 ) -> None:
@@ -137,6 +138,7 @@ async def test_an_owner_connects_no_private_address_that_the_configuration_does_
     assert (await person.post(f"{PAGE}/connect", data={"once": "c3", **elsewhere})).status_code == 422
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("role", "sees"), [("operator", 200), ("editor", 403)])
 async def test_who_may_not_sees_no_buttons_and_is_refused(
     console: Any, acme: None, role: str, sees: int

@@ -64,6 +64,7 @@ def test_the_form_has_the_settings_and_gives_them_back() -> None:
     assert (wanted.query(after=7), wanted.number) == ("?q=a+b&after=7", None)
 
 
+@pytest.mark.extended
 async def test_settings_are_saved_once_and_never_over_those_of_others(
     acme: None, person: httpx.AsyncClient, research: AsyncResearch
 ) -> None:
@@ -83,6 +84,7 @@ async def test_settings_are_saved_once_and_never_over_those_of_others(
     assert "no address &lt;b&gt;" in refused.text
 
 
+@pytest.mark.extended
 async def test_documents_are_uploaded_once_found_read_again_and_removed(
     acme: None, person: httpx.AsyncClient, research: AsyncResearch
 ) -> None:
@@ -144,6 +146,7 @@ async def cite(orchestrator_database_url: str) -> AsyncIterator[Callable[..., Aw
     await connections.close()
 
 
+@pytest.mark.extended
 async def test_a_document_shows_which_sentences_of_which_articles_rest_on_it_and_where_they_stand_in_it(
     acme: None, person: httpx.AsyncClient, research: AsyncResearch, cite: Callable[..., Awaitable[None]]
 ) -> None:
@@ -164,6 +167,7 @@ async def test_a_document_shows_which_sentences_of_which_articles_rest_on_it_and
     assert (await person.get(document, params={"after": "no article"})).status_code == 200
 
 
+@pytest.mark.extended
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     acme: None, another: Any, research: AsyncResearch
 ) -> None:

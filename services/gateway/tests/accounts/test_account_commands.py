@@ -68,6 +68,7 @@ async def test_a_token_that_snac_cannot_process_is_refused(operator: Operator, o
     assert (code, "the server does not know the token: make another there" in told) == (1, True)
 
 
+@pytest.mark.extended
 async def test_accounts_are_connected_listed_checked_and_disconnected(
     operator: Operator, other: OtherSide
 ) -> None:
@@ -109,6 +110,7 @@ async def test_accounts_are_connected_listed_checked_and_disconnected(
     assert TOKEN not in listed + told
 
 
+@pytest.mark.extended
 async def test_an_account_is_logged_in_with_by_a_browser(operator: Operator, other: OtherSide) -> None:
     scopes = ("--scope", "tweet.read", "--scope", "tweet.write")
     code, told = await operator.run(

@@ -53,6 +53,7 @@ def test_an_account_that_ends_within_two_weeks_is_told_of(
     assert account.state_at(NOW) is shown
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("status", "state"), [(401, "needs_reconnecting"), (403, "unchecked")])
 async def test_a_refusal_is_shown_in_the_providers_words_without_the_secret_that_it_repeats(
     api: httpx.AsyncClient, other: OtherSide, status: int, state: str
@@ -69,6 +70,7 @@ def health_of(gateway: GatewayApp) -> AccountHealthChecker:
     return gateway._health
 
 
+@pytest.mark.extended
 async def test_each_account_is_looked_at_once_whatever_the_number_of_replicas(
     settings: Callable[[], Settings], other: OtherSide, database_url: str
 ) -> None:
@@ -143,6 +145,7 @@ async def test_accounts_are_counted_by_kind_and_state(
     ]
 
 
+@pytest.mark.extended
 async def test_credentials_go_on_when_gateway_keys_are_changed(
     settings: Callable[[], Settings], other: OtherSide
 ) -> None:

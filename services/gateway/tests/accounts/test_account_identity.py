@@ -43,6 +43,7 @@ async def test_a_request_for_one_user_reaches_no_other(api: httpx.AsyncClient, o
         assert sent.status_code == 200
 
 
+@pytest.mark.extended
 async def test_the_same_user_connected_again_is_known(api: httpx.AsyncClient, other: OtherSide) -> None:
     before = await _connected_as(api, other, "1")
     again = await _connected_as(api, other, "1")

@@ -263,6 +263,7 @@ CASES = [
 ]
 
 
+@pytest.mark.extended
 async def test_every_kind_is_asked_as_its_provider_wants_it_and_keeps_its_secrets(
     api: httpx.AsyncClient,
     other: OtherSide,

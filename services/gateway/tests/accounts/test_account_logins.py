@@ -181,6 +181,7 @@ async def test_a_login_that_is_none_connects_nothing(
     assert (await api.get("/v1/accounts")).json()["items"] == []
 
 
+@pytest.mark.extended
 async def test_a_refreshed_token_is_stored_before_it_is_used_and_got_once_by_all_replicas(
     settings: Callable[[], Settings], other: OtherSide
 ) -> None:
@@ -268,6 +269,7 @@ async def test_a_renewal_is_carried_to_its_end_though_whoever_asked_has_gone(
     assert other.came[-1].headers["authorization"] == "Bearer access-2-recognisable"
 
 
+@pytest.mark.extended
 async def test_tokens_of_meta_last_and_are_renewed_a_month_before_their_end(
     api: httpx.AsyncClient, other: OtherSide
 ) -> None:

@@ -411,6 +411,7 @@ async def test_a_refused_token_is_looked_at_and_told_to_everybody(
     assert (await api.get("/v1/accounts/acme")).json()["state"] == "unchecked"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "url",
     [

@@ -64,6 +64,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("where", "state", "spent"), [("reserved", "released", 0), ("sent", "presumed", 60)])
 async def test_a_process_killed_in_the_midst_of_a_call_leaves_no_leak(
     where: str, state: str, spent: int, url: str, replica: Replica, connections: Connections

@@ -98,6 +98,7 @@ async def brandctl(sources: Path, *arguments: str, typed: str = "", **settings: 
     return process.returncode or 0, told.decode()
 
 
+@pytest.mark.extended
 async def test_two_files_add_a_search_engine(
     sources: Path, make_database: Callable[[str], Awaitable[str]], free_port: Callable[[], int]
 ) -> None:

@@ -46,6 +46,7 @@ async def test_a_route_is_set_shown_changed_and_removed(desk: httpx.AsyncClient)
     ]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

@@ -191,6 +191,7 @@ async def test_the_version_before_reads_audits_that_tell_of_accounts(
     assert set(dict(row)) == {"audit_id", "brand_slug", "made_by", "made_at", "findings", "counts", "cut"}
 
 
+@pytest.mark.extended
 async def test_the_real_gateway_is_asked(
     acme: Database, api: httpx.AsyncClient, make_database: Callable[[str], Awaitable[str]]
 ) -> None:

@@ -158,6 +158,7 @@ def told(answer: httpx.Response, values: dict[str, str]) -> tuple[int, dict[str,
     return answer.status_code, headers, text
 
 
+@pytest.mark.extended
 async def test_another_brand_is_as_one_that_does_not_exist(
     http: httpx.AsyncClient, places: dict[str, Place], orchestrator_database: Database
 ) -> None:

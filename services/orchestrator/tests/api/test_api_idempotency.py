@@ -124,6 +124,7 @@ async def test_a_key_that_is_made_is_kept_nowhere(
     assert await counted(orchestrator_database) == (0, 0, 0)
 
 
+@pytest.mark.extended
 async def test_who_hears_no_answer_because_it_died_on_the_way_has_it_when_he_asks_again(
     http: httpx.AsyncClient, orchestrator_database: Database
 ) -> None:
@@ -184,6 +185,7 @@ async def test_the_index_has_the_last_word(http: httpx.AsyncClient, orchestrator
         assert attempt.kept == (b"", first)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.slow)])
 async def test_however_many_come_at_once_make_one_cycle(
     count: int,
@@ -268,6 +270,7 @@ async def test_what_is_to_follow_the_commit_follows_the_whole(orchestrator_datab
     assert (await names(), told) == (["alone", "part"], ["alone", "part"])
 
 
+@pytest.mark.extended
 async def test_documents_tell_of_it_at_every_post_but_those_that_show_keys(http: httpx.AsyncClient) -> None:
     document = (await http.get("/openapi.json")).json()
     told = {

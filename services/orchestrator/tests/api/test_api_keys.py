@@ -216,6 +216,7 @@ async def test_the_last_use_is_known_to_the_minute_and_written_once_a_minute(
     assert again["ctid"] == used["ctid"] or again["last_used_at"] > used["last_used_at"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("asked", "status", "said"),
     [
@@ -239,6 +240,7 @@ async def test_what_cannot_be_made_is_refused(
     assert len((await http.get("/v1/keys", headers=SERVICE)).json()["items"]) == 1
 
 
+@pytest.mark.extended
 async def test_the_document_tells_of_both_ways_in(http: httpx.AsyncClient) -> None:
     document = (await http.get("/openapi.json")).json()
     assert document["components"]["securitySchemes"]["ApiKey"] == {"type": "http", "scheme": "bearer"}

@@ -25,6 +25,7 @@ def brandctl(live_api: httpx.Client, tmp_path: Path) -> Callable[..., CommandRes
     return run
 
 
+@pytest.mark.extended
 def test_how_often_a_key_may_be_used(brandctl: Any, live_api: httpx.Client) -> None:
     made = brandctl("keys", "create", "hasty", "--scope", "read", "--limit", "1200")
     assert made.code == 0, made.err
@@ -61,6 +62,7 @@ def test_the_audit_log_says_who_has_changed_what(brandctl: Any, live_api: httpx.
     assert (nothing.out, "no change over the API is recorded" in nothing.err) == ("", True)
 
 
+@pytest.mark.extended
 def test_a_key_from_its_making_to_its_end(brandctl: Any, live_api: httpx.Client) -> None:
     live_api.put("/v1/brands/acme", json={"name": "Acme"}).raise_for_status()
     made = brandctl(
@@ -118,6 +120,7 @@ def test_a_key_from_its_making_to_its_end(brandctl: Any, live_api: httpx.Client)
     assert (again.code, "there is no key newsroom" in again.err) == (1, True)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

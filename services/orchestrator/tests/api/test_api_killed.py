@@ -10,6 +10,7 @@ from pathlib import Path
 
 import asyncpg
 import httpx
+import pytest
 
 from chassis.testing import eventually
 
@@ -52,6 +53,7 @@ async def process(
         await asyncio.to_thread(child.wait)
 
 
+@pytest.mark.extended
 async def test_a_request_whose_process_is_killed_before_it_answers_is_done_once(
     make_database: Callable[[str], Awaitable[str]], free_port: Callable[[], int], tmp_path: Path
 ) -> None:

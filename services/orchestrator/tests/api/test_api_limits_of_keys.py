@@ -57,6 +57,7 @@ async def in_one_minute(database: Database, seen: Callable[[int], Awaitable[_See
     raise AssertionError("this takes longer than a minute")
 
 
+@pytest.mark.extended
 async def test_every_answer_tells_what_is_left_and_the_one_too_many_is_refused(
     replicas: list[httpx.AsyncClient], orchestrator_database: Database
 ) -> None:

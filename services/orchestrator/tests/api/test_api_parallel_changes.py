@@ -54,6 +54,7 @@ async def waiting_for_locks(database: Database) -> int:
     return found
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("key", [None, "with-a-name"])
 async def test_changes_of_one_thing_do_not_take_the_connections_of_others(
     http: httpx.AsyncClient, orchestrator_database: Database, key: str | None

@@ -74,6 +74,7 @@ async def titles(api: httpx.AsyncClient, **query: Any) -> list[str]:
     return [each["title"] for each in answer.json()["items"]]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -191,6 +192,7 @@ async def many(orchestrator_database: Database, postgres_url: str) -> Database:
     return orchestrator_database
 
 
+@pytest.mark.extended
 async def test_no_page_of_a_hundred_thousand_articles_reads_more_than_it_needs(many: Database) -> None:
     async def read(
         *brands: str, text: str | None = None, after: UUID | None = None
@@ -231,6 +233,7 @@ async def test_no_page_of_a_hundred_thousand_articles_reads_more_than_it_needs(m
         assert (len(found), rows <= most) == (count, True), (brands, rows)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("text", [{}, {"q": "tea"}])
 async def test_articles_are_found_by_state_and_age_with_and_without_words(
     brands: Database, api: httpx.AsyncClient, text: dict[str, str]

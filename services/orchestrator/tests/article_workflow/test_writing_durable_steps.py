@@ -67,6 +67,7 @@ async def test_a_cancelled_workflow_goes_on_at_its_next_step(orchestrator_databa
     assert (first.count, second.count) == (1, 2)
 
 
+@pytest.mark.extended
 async def test_a_killed_process_leaves_its_finished_steps_to_the_next(
     orchestrator_url: str, orchestrator_database_at: Callable[[str], Any]
 ) -> None:

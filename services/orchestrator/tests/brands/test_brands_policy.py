@@ -36,6 +36,7 @@ async def change(api: httpx.AsyncClient, before: httpx.Response, **changes: Any)
     return await api.put(ACME, json=changed, headers={"If-Match": before.headers["etag"]})
 
 
+@pytest.mark.extended
 async def test_two_who_change_a_part_do_not_overwrite_each_other(
     api: httpx.AsyncClient, acme: httpx.Response
 ) -> None:
@@ -215,6 +216,7 @@ async def test_what_is_due_in_quiet_hours_is_caught_up_once(
         assert await connection.fetchval("select missed from firings") >= 2
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("asked", "complaint"),
     [
@@ -231,6 +233,7 @@ async def test_hours_that_nobody_can_keep_are_refused(
     assert (refused.status_code, complaint in refused.json()["detail"]) == (422, True)
 
 
+@pytest.mark.extended
 async def test_names_alone_are_listed_for_whoever_may_see_the_brands(
     api: httpx.AsyncClient, acme: httpx.Response, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -100,6 +100,7 @@ async def test_articles_and_firings_stand_in_one_order_page_by_page(
     ] * 3
 
 
+@pytest.mark.extended
 async def test_other_programs_follow_an_article_that_is_moved(
     acme: httpx.AsyncClient, orchestrator_database: Database
 ) -> None:
@@ -128,6 +129,7 @@ async def test_other_programs_follow_an_article_that_is_moved(
     assert after["SEQUENCE"] > before["SEQUENCE"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("query", "status", "complaint"),
     [

@@ -33,6 +33,7 @@ from tests.fixtures.orchestrator.cycles import (
 )
 
 
+@pytest.mark.extended
 async def test_three_keywords_become_exactly_three_of_each_message(
     orchestrator_database: Database, message_of: MessageOf
 ) -> None:

@@ -348,6 +348,7 @@ async def something_happens(batches: Batches, cycle: Cycle, rng: random.Random) 
     await batches.tell(*((cycle, something_about(rng.choice(rows), rng)) for _ in range(count)))
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("seed", range(3))
 async def test_progress_is_what_the_rows_say_whatever_happens(batches: Batches, seed: int) -> None:
     rng = random.Random(seed)

@@ -336,6 +336,7 @@ def test_duplicates_are_folded_over_case_spacing_and_compatible_forms() -> None:
     }
 
 
+@pytest.mark.extended
 @given(st.text(max_size=2000))
 def test_a_reason_is_one_line_that_can_be_stored(text: str) -> None:
     line = readable(text)

@@ -64,6 +64,7 @@ def test_a_table_that_cannot_be_understood_is_refused_by_its_line(body: bytes, h
     assert hint in str(refused.value)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("read", "body", "hint"),
     [
@@ -149,6 +150,7 @@ async def test_a_list_is_a_cycle(api: httpx.AsyncClient, brand: str) -> None:
     assert as_ever.json()["total"] == 1
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("body", "kind", "hint"),
     [

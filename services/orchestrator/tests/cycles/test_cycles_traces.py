@@ -203,6 +203,7 @@ async def test_what_is_asked_once_more_goes_on_in_its_trace(stack: Stack, count:
     )
 
 
+@pytest.mark.extended
 async def test_a_schedule_begins_a_trace_to_which_those_of_its_keywords_are_linked(
     stack: Stack, api: Any
 ) -> None:

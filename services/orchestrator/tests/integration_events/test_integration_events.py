@@ -129,6 +129,7 @@ async def test_the_end_of_a_cycle_is_told_once_with_how_its_keywords_ended(brand
     assert await brand.told(CycleCompleted) == []
 
 
+@pytest.mark.extended
 async def test_two_replicas_that_hear_the_last_words_tell_the_end_once(
     brand: Brand,
     orchestrator_url: str,
@@ -148,6 +149,7 @@ async def test_two_replicas_that_hear_the_last_words_tell_the_end_once(
             assert told.payload.states == {"refused": 20}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("way", ["cancelled", "given up", "by the version before"])
 async def test_however_a_cycle_ends_it_is_told(brand: Brand, way: str) -> None:
     if way == "cancelled":

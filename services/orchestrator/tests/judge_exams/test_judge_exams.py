@@ -69,6 +69,7 @@ async def end_pauses(database: Database) -> None:
         await tx.connection.execute("update judge_exams set due_at = now(), claimed_until = null")
 
 
+@pytest.mark.extended
 async def test_an_honest_judge_passes_and_each_question_is_paid_once(
     judges: httpx.AsyncClient, examiner: JudgeExaminer, model: ScriptedModel
 ) -> None:
@@ -97,6 +98,7 @@ async def test_an_honest_judge_passes_and_each_question_is_paid_once(
     assert {asked.model for asked in model.asked} == {"judge"}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("judging", "kinds"),
     [
@@ -137,6 +139,7 @@ async def test_nonsense_ends_an_exam_with_a_reason_before_all_is_paid(
     assert len(model.asked) == 6  # each once more, with what was wrong
 
 
+@pytest.mark.extended
 async def test_one_that_is_killed_goes_on_and_pays_nothing_twice(
     orchestrator_database: Database, judges: httpx.AsyncClient, examiner: JudgeExaminer, model: ScriptedModel
 ) -> None:
@@ -163,6 +166,7 @@ async def test_one_that_is_killed_goes_on_and_pays_nothing_twice(
     assert len(set(keys)) == exam["questions"]
 
 
+@pytest.mark.extended
 async def test_of_two_replicas_one_asks_at_a_time(
     orchestrator_database: Database, judges: httpx.AsyncClient, examiner: JudgeExaminer, model: ScriptedModel
 ) -> None:
@@ -182,6 +186,7 @@ async def test_of_two_replicas_one_asks_at_a_time(
     assert len(model.asked) == exam["questions"]
 
 
+@pytest.mark.extended
 async def test_without_budget_it_waits_and_says_so_and_goes_on(
     orchestrator_database: Database, judges: httpx.AsyncClient, examiner: JudgeExaminer, model: ScriptedModel
 ) -> None:
@@ -248,6 +253,7 @@ async def test_answers_of_two_models_are_no_exam_of_either(
     assert "several models, scripted-1 and scripted-2" in exam["problem"]
 
 
+@pytest.mark.extended
 async def test_an_exam_that_runs_is_not_begun_twice_unless_again(
     judges: httpx.AsyncClient, examiner: JudgeExaminer, model: ScriptedModel
 ) -> None:

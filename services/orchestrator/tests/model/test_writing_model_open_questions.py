@@ -102,6 +102,7 @@ async def test_what_an_article_cites_of_the_answer_is_stored_with_it(
     assert [each["title"] for each in content.sources if each["n"] == 4] == ["Keeping"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("problem", [RetryLater("it is away"), Unprocessable("it makes no sense")])
 async def test_an_article_does_without_an_answer_that_does_not_come(
     orchestrator_database: Database,

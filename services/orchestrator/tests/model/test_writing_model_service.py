@@ -68,6 +68,7 @@ async def _has_passed(api: httpx.AsyncClient) -> bool:
     return bool(judge["has_passed"])
 
 
+@pytest.mark.extended
 async def test_from_a_keyword_to_an_article_that_the_model_wrote(
     client: httpx.AsyncClient, rabbitmq_url: str, research: Any, model: ScriptedModel
 ) -> None:

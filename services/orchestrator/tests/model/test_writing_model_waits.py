@@ -50,6 +50,7 @@ async def waits(database: Database) -> list[tuple[str, bool]]:
     return [(row["reason"], row["left"] < timedelta(minutes=1)) for row in rows]
 
 
+@pytest.mark.extended
 async def test_one_that_all_others_wait_for_does_a_step_at_a_time(
     orchestrator_database: Database, model: ScriptedModel, message: DomainMessage[ContentGenerate]
 ) -> None:
@@ -66,6 +67,7 @@ async def test_one_that_all_others_wait_for_does_a_step_at_a_time(
     assert len(model.asked) == len({asked.key for asked in model.asked})
 
 
+@pytest.mark.extended
 async def test_the_same_is_asked_again_though_others_of_the_brand_were_published_meanwhile(
     orchestrator_database: Database,
     model: ScriptedModel,

@@ -162,6 +162,7 @@ async def test_a_section_that_loses_too_much_is_dropped(
     assert "## Disk encryption" in content.body_markdown
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "unusable",
     [
@@ -221,6 +222,7 @@ async def test_what_a_model_thinks_before_its_answer_is_no_part_of_it(
     assert [asked.shape for asked in model.asked[:2]] == ["Brief", "Outline"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "refusal",
     [ModelReply(refusal="I cannot help with that."), ModelReply("", finish_reason="content_filter")],

@@ -101,6 +101,7 @@ def editor(folder: Path, script: str) -> str:
     return f"{sys.executable} {path}"
 
 
+@pytest.mark.extended
 def test_a_sentence_that_was_cut_is_kept(drafts: Any, brandctl: Any, new_draft: Callable[..., UUID]) -> None:
     cut = CutSentence(
         "It keeps for a month.",
@@ -139,6 +140,7 @@ def test_a_sentence_that_was_cut_is_kept(drafts: Any, brandctl: Any, new_draft: 
     assert (missing.code, "2 is none of them" in missing.err) == (1, True)
 
 
+@pytest.mark.extended
 def test_a_review_from_the_list_to_the_approval(drafts: Any, draft: UUID, tmp_path: Path) -> None:
     listed = drafts("list", "--brand", "acme")
     assert [line.split("\t") for line in listed.out.splitlines()] == [
@@ -172,6 +174,7 @@ def test_a_review_from_the_list_to_the_approval(drafts: Any, draft: UUID, tmp_pa
     assert "nothing waits\nonly brand 'acmee' was looked at; brandctl brands list shows all" in mistyped.err
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("script", "said"),
     [
@@ -196,6 +199,7 @@ def test_what_is_refused_stays_in_a_file_and_can_be_sent_again(
     assert "version 2: waiting" in sent.err
 
 
+@pytest.mark.extended
 def test_a_draft_is_rejected_with_a_reason(drafts: Any, draft: UUID) -> None:
     assert drafts("looked", "acme").code == 0
     assert "of acme has been seen" in drafts("looked", "--draft", draft).err
@@ -228,6 +232,7 @@ def test_a_draft_is_approved_for_a_time_and_called_off(draft: UUID, drafts: Any)
     assert (past.code != 0, "lies in the past" in past.err) == (True, True)
 
 
+@pytest.mark.extended
 def test_an_article_that_has_its_time_is_moved_in_the_calendar_like_a_post(
     draft: UUID, brandctl: Any, drafts: Any, live_api: httpx.Client
 ) -> None:
@@ -260,6 +265,7 @@ def test_targets_are_set_shown_and_asked_again(draft: UUID, brandctl: Any, live_
     assert (both.code, "give only one of the two" in both.err) == (2, True)
 
 
+@pytest.mark.extended
 def test_several_drafts_are_approved_at_once_and_what_cannot_be_is_named(
     drafts: Any, new_draft: Callable[..., UUID]
 ) -> None:
@@ -282,6 +288,7 @@ def test_several_drafts_are_approved_at_once_and_what_cannot_be_is_named(
     assert (nothing.code, nothing.err) == (1, "no draft of acme waits\n")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "arguments", [(), ("--all",), ("--brand", "acme"), (UUID(int=1), "--all", "--brand", "acme")]
 )
@@ -290,6 +297,7 @@ def test_which_drafts_are_meant_must_be_said(drafts: Any, arguments: tuple[Any, 
     assert (refused.code, "give the ids of drafts, or --all with --brand BRAND" in refused.err) == (2, True)
 
 
+@pytest.mark.extended
 def test_a_time_without_an_offset_is_meant_by_the_clocks_of_the_brand(
     drafts: Any, brandctl: Any, draft: UUID
 ) -> None:

@@ -176,6 +176,7 @@ async def test_a_published_article_gets_it_after_an_approval(make_waiting: Any) 
     assert (await evidence(published, version=2))["cuts"][0]["kept_by"] == "service"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("body", "status", "told"),
     [

@@ -292,6 +292,7 @@ async def test_an_approval_before_the_router_knows_of_the_draft_holds(make_waiti
     assert isinstance(approval[0].payload, ContentGenerated)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("what", "body", "status", "said"),
     [

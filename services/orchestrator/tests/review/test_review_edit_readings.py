@@ -93,6 +93,7 @@ async def reading(draft: Any) -> dict[str, Any] | None:
     return found
 
 
+@pytest.mark.extended
 async def test_what_a_person_changed_is_read_after_saving_and_only_what_might_hold_is_asked(
     draft: Any, judged_api: httpx.AsyncClient, model: ScriptedModel
 ) -> None:

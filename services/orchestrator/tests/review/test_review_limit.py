@@ -150,6 +150,7 @@ async def brand(
         yield Brand(api, [orchestrator_database, second], message_of)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("limit", [1, 5])
 async def test_no_more_drafts_wait_unreviewed_than_may_and_every_keyword_gets_its_turn(
     brand: Brand, limit: int

@@ -36,6 +36,7 @@ def answers(waiting: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("wish", ["everything", "nothing", None])
 async def test_what_the_brand_wants_travels_with_the_command(waiting: Any, wish: str | None) -> None:
     said = {} if wish is None else {"posts_approval": wish}
@@ -44,6 +45,7 @@ async def test_what_the_brand_wants_travels_with_the_command(waiting: Any, wish:
     assert (await promoted(waiting)).approval == (wish or "nothing")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("wish", [True, False, None])
 async def test_posts_have_short_links_if_the_brand_wants_them(waiting: Any, wish: bool | None) -> None:
     said = {} if wish is None else {"short_links": wish}
@@ -55,6 +57,7 @@ async def test_posts_have_short_links_if_the_brand_wants_them(waiting: Any, wish
     assert asked.published_url == "https://site.test/cold-brew"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("heard", "reason", "posts"),
     [

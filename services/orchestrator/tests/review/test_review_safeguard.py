@@ -135,6 +135,7 @@ async def named(life: Life, keyword: str) -> dict[str, Any]:
     return next(each for each in await life.keywords() if each["keyword"] == keyword)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("way", ["looked", "approve", "reject", "edit"])
 async def test_with_five_drafts_nothing_is_begun_until_a_person_has_looked(life: Life, way: str) -> None:
     await pile_up(life, 4)
@@ -174,6 +175,7 @@ async def test_what_is_researched_waits_to_be_written_and_is_not_lost(life: Life
     assert await life.sent() == ["content.generate"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("seed", range(3))
 async def test_counters_say_what_the_rows_say_and_no_step_is_taken_unwatched(life: Life, seed: int) -> None:
     random = Random(seed)

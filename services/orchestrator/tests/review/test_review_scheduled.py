@@ -100,6 +100,7 @@ async def test_it_can_be_moved_and_called_off(waiting: Any) -> None:
     ]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("what", ["approve", "reject", "return"])
 async def test_another_decision_ends_it(waiting: Any, what: str) -> None:
     await waiting.api.put("/v1/brands/acme", json={"name": "Acme"})
@@ -162,6 +163,7 @@ async def test_what_was_sent_back_is_not_written_again_once_it_has_a_time(waitin
     assert await run(waiting, "select decision from content") is None
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("at", "why"),
     [

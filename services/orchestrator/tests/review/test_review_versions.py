@@ -113,6 +113,7 @@ async def test_versions_come_page_by_page_and_can_be_compared(
     assert (same["diff"], same["is_cut"]) == ("", False)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("known", "path"),
     [

@@ -218,6 +218,7 @@ async def count_states_of(database: Database) -> dict[str, float]:
         return await count_states(connection)
 
 
+@pytest.mark.extended
 async def test_replicas_share_out_what_is_due_and_no_due_time_fires_twice(
     acme: Database,
     orchestrator_url: str,
@@ -273,6 +274,7 @@ async def let_retry(database: Database) -> timedelta:
     return pause
 
 
+@pytest.mark.extended
 async def test_a_firing_that_fails_is_tried_again_and_then_parked_where_a_person_finds_it(
     acme: Database, api: httpx.AsyncClient, owner: asyncpg.Connection
 ) -> None:
@@ -385,6 +387,7 @@ async def test_schedules_are_listed_in_pages_and_removed(acme: Database, api: ht
     assert (await api.get("/v1/brands/acme/schedules/a")).status_code == 404
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [

@@ -27,6 +27,7 @@ def is_folded(pair: dict[str, str]) -> bool:
     return key_of(pair["one"], pair["language"]) == key_of(pair["other"], pair["language"])
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("part", PARTS)
 def test_of_each_part_of_the_bank_few_are_missed(part: str) -> None:
     same = [pair for pair in read_pairs(part) if pair["same"] == "yes"]

@@ -197,6 +197,7 @@ def test_a_split_counts_before_a_join() -> None:
     assert names.key("cold brew") == names.key("moka pot") != names.key("cold brews")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("body", "problem"),
     [

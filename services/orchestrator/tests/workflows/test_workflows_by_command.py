@@ -92,6 +92,7 @@ def test_what_is_stuck_is_listed_shown_and_written_again(workflows: Any) -> None
     assert workflows("list", "--state", "stuck").err == "none is stuck\n"
 
 
+@pytest.mark.extended
 def test_what_failed_is_given_up_and_what_is_written_is_a_failure(workflows: Any) -> None:
     failed = workflows("list", "--state", "failed")
     assert "dead �[31mletter" in failed.out

@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any
 
+import pytest
+
 from envelope.brand.payloads import ContentRefused
 from messaging.testing import write_records
 from orchestrator.article_workflow.store import find_content
@@ -18,6 +20,7 @@ async def stored(writing: Any, command: Any) -> bool:
         return await find_content(connection, command.payload.content_id) is not None
 
 
+@pytest.mark.extended
 async def test_what_is_being_written_is_not_stored_and_late_answers_change_nothing(writing: Any) -> None:
     (command,) = await writing.sent()
     record = await writing.begin(command)
@@ -77,6 +80,7 @@ async def test_no_further_step_is_paid_for(writing: Any) -> None:
     )
 
 
+@pytest.mark.extended
 async def test_one_that_was_never_begun_or_failed_can_be_given_up_and_one_that_is_written_cannot(
     make_writing: Any,
 ) -> None:

@@ -31,6 +31,7 @@ def asked(writing: Any) -> Counter[str]:
     return Counter(each.shape for each in writing.model.asked)
 
 
+@pytest.mark.extended
 async def test_one_that_failed_goes_on_behind_its_last_answer_and_pays_for_none_twice(writing: Any) -> None:
     command = await fail(writing)
     assert (await writing.seen())["state"] == "failed"
@@ -93,6 +94,7 @@ async def test_of_several_retries_at_once_one_sends_a_command(writing: Any) -> N
     assert (await writing.seen())["retries"] == 1
 
 
+@pytest.mark.extended
 async def test_what_was_thought_lost_and_comes_after_all_stands_back(writing: Any) -> None:
     (lost,) = await writing.sent()
     under_way = await retry(writing)
@@ -167,6 +169,7 @@ async def settled_letters(writing: Any) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.mark.extended
 async def test_success_settles_the_dead_letters_of_all_commands_that_it_replaces(writing: Any) -> None:
     first = await fail(writing)
     assert (await retry(writing)).json()["changed"]
@@ -185,6 +188,7 @@ async def test_success_settles_the_dead_letters_of_all_commands_that_it_replaces
     assert await settled_letters(writing) == []
 
 
+@pytest.mark.extended
 async def test_a_command_that_another_one_replaces_unasked_is_settled_too(writing: Any) -> None:
     first = await fail(writing)
     again = first.model_copy(update={"event_id": new_event_id()})
@@ -194,6 +198,7 @@ async def test_a_command_that_another_one_replaces_unasked_is_settled_too(writin
     assert [dead for dead, *_ in await settled_letters(writing)] == [first.event_id]
 
 
+@pytest.mark.extended
 async def test_success_at_once_settles_nothing(writing: Any) -> None:
     (command,) = await writing.sent()
     await writing.carry_out(command)

@@ -25,6 +25,7 @@ def steps(seen: dict[str, Any]) -> list[tuple[str, str]]:
     return [(each["name"], each["state"]) for each in seen["steps"]]
 
 
+@pytest.mark.extended
 async def test_a_workflow_that_is_done_tells_its_steps_times_and_tokens_and_no_text(writing: Any) -> None:
     (command,) = await writing.sent()
     before = await writing.seen()
@@ -165,6 +166,7 @@ async def test_of_two_commands_for_an_article_one_has_it_in_hand(orchestrator_da
         assert await claim_article(connection, second, HOUR) == second.event_id
 
 
+@pytest.mark.extended
 async def test_what_is_known_of_a_workflow_goes_when_its_time_is_over(writing: Any) -> None:
     (command,) = await writing.sent()
     await writing.carry_out(command)

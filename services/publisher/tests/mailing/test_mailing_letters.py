@@ -147,6 +147,7 @@ async def test_what_may_have_arrived_is_not_sent_again_by_itself(newsletter: New
     assert (await newsletter.api("GET", "/letters")).json()["items"][0]["in_doubt"] == 1
 
 
+@pytest.mark.extended
 async def test_addresses_that_are_refused_end_after_some_letters_and_others_are_tried_again(
     newsletter: Newsletter,
 ) -> None:
@@ -236,6 +237,7 @@ async def test_without_a_mail_server_it_cannot_be_turned_on(newsletter: Newslett
     assert [each["name"] for each in state["mail_accounts"]] == ["post"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("language", ["de", "de-AT"])
 async def test_readers_are_told_in_the_language_of_the_brand(newsletter: Newsletter, language: str) -> None:
     brand: dict[str, Any] = {

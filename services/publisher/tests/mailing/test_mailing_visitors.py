@@ -72,6 +72,7 @@ async def test_nobody_becomes_another_visitor_by_a_header(newsletter: Any) -> No
         assert told == [303] * OF_ONE + [429] * 2
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("proxies", [[], ["127.0.0.1"]])
 async def test_visitors_behind_a_proxy_that_tells_nothing_do_not_share_one_bound(
     newsletter: Any, proxies: list[str]
@@ -83,6 +84,7 @@ async def test_visitors_behind_a_proxy_that_tells_nothing_do_not_share_one_bound
             assert await sign_ups(client, "l", ADA) == [429]
 
 
+@pytest.mark.extended
 async def test_what_is_kept_is_no_address_and_is_forgotten_after_a_day(newsletter: Any) -> None:
     async with publisher_behind(newsletter, ["127.0.0.1"]) as client:
         assert await sign_ups(client, "abc", EVE) == [303, 303, 429]

@@ -223,6 +223,7 @@ HOSTILE_TEXT = [
 ]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("text", HOSTILE_TEXT)
 async def test_hostile_text_anywhere_is_only_text(web: Web, text: str) -> None:
     brand = {"slug": "daily-grind", "name": f"B{text}", "description": text, "language": text}

@@ -82,6 +82,7 @@ def broken_links(folder: Path) -> set[str]:
     return broken
 
 
+@pytest.mark.extended
 async def test_every_link_of_an_exported_site_leads_to_a_file_and_browsers_read_it_from_its_folder(
     brandctl: Operator,
     tmp_path: Path,

@@ -85,6 +85,7 @@ async def test_articles_are_found_by_any_form_of_their_words_the_best_first(brew
     assert await brewers.found("") == await brewers.found("tea") == []
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "wanted",
     [

@@ -119,6 +119,7 @@ async def test_of_two_who_decide_different_things_at_a_time_both_have_their_way(
     )
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "change",
     [

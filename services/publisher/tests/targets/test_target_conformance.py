@@ -127,6 +127,7 @@ def test_every_kind_of_site_is_played() -> None:
     assert {"wordpress", "ghost", "devto"} <= set(EDITED)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", EVERY)
 async def test_an_article_is_written_once_and_then_changed_in_place(
     targets: Any, there: Any, kind: str
@@ -153,6 +154,7 @@ async def test_an_article_is_written_once_and_then_changed_in_place(
     assert await made(there) == 1
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", EVERY)
 async def test_an_article_that_was_taken_down_or_deleted_goes_and_comes_back(
     targets: Any, there: Any, kind: str
@@ -181,6 +183,7 @@ class LostError(Exception):
     pass
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", EVERY)
 async def test_a_process_that_ends_before_it_has_noted_what_it_did_leaves_one_article(
     targets: Any, there: Any, kind: str
@@ -239,6 +242,7 @@ async def test_what_a_person_deleted_there_is_made_anew_only_when_told(
 FAULTS: tuple[Kind, ...] = ("reset_after", "error_before", "error_after")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", ACCOUNTS)
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_whatever_goes_wrong_at_whichever_request_one_article_is_there(
@@ -288,6 +292,7 @@ async def test_an_account_that_is_known_no_more_is_to_be_connected_again(
     ] == "content.published"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", ACCOUNTS)
 async def test_two_states_of_an_article_do_not_overtake_each_other(
     targets: Any, there: Any, kind: str

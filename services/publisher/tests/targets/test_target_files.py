@@ -100,6 +100,7 @@ async def test_files_are_changed_in_place_moved_and_removed(targets: Any) -> Non
     assert files_in(folder) == {"colder-brew-2/index.md", "colder-brew-2/cover.png"}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("profile", ["hugo", "astro", "jekyll", "eleventy"])
 async def test_two_articles_of_one_slug_have_an_address_and_a_picture_each(
     targets: Any, profile: str

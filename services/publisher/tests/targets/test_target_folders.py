@@ -50,6 +50,7 @@ async def api(database: Database) -> AsyncIterator[Api]:
 BOUND = replace(SERVICE, brands=frozenset({"a"}))
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("folder", ["b", "B", "b/posts", "sites/a", "aa"])
 @pytest.mark.parametrize(
     "caller", [BOUND, replace(SERVICE, scopes=frozenset({Scope.OPERATE}))], ids=["bound", "operator"]

@@ -129,6 +129,7 @@ async def test_one_is_taken_out_and_put_back(calendar: Any) -> None:
     assert (back.json()["state"], back.json()["detail"]) == ("planned", "")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("state", ["sending", "posted", "failed", "in_doubt", "called_off"])
 async def test_what_is_sent_or_ended_otherwise_cannot_be_moved(calendar: Any, state: str) -> None:
     await calendar.set_slots()

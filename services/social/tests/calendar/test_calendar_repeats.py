@@ -172,6 +172,7 @@ async def test_a_brand_that_sees_its_posts_first_sees_new_words_too(calendar: An
     assert (await repetitions(calendar))[0]["in_queue"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "rule",
     [

@@ -107,6 +107,7 @@ async def test_slots_are_set_read_and_removed_and_who_did_is_noted(calendar: Any
     }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("account", "rules", "complaint"),
     [

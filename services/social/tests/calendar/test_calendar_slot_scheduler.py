@@ -60,6 +60,7 @@ async def test_the_database_itself_refuses_two_posts_in_one_slot(calendar: Any) 
         await calendar.add("planned", at, in_queue=True)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("columns", "what"),
     [({"text": "Said BEFORE."}, "text"), ({"material": {"link": "https://daily-grind.example/a"}}, "link")],

@@ -135,6 +135,7 @@ QUIET = st.tuples(CLOCKS, CLOCKS, ZONES).map(
 )
 
 
+@pytest.mark.extended
 @settings(max_examples=40)
 @given(WEEKS, ZONES, st.integers(1, 500), QUIET, MOMENTS, st.lists(st.integers(-3000, 30_000), max_size=8))
 def test_no_two_are_ever_closer_than_they_may_be_nor_within_quiet_hours(

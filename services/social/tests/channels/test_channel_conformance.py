@@ -43,6 +43,7 @@ def problem(case: ChannelCase, match: str, fault: Kind, end: Sent) -> str | None
             return f"{other} with {counted}"
 
 
+@pytest.mark.extended
 @every_case
 async def test_one_post_or_none_and_in_doubt(case: ChannelCase, world: World) -> None:
     tried = [(match, fault) for match in case.sends for fault in FAULTS]
@@ -64,6 +65,7 @@ async def test_a_post_goes_out_as_it_was_written_and_tells_where_it_is(world: Wo
         assert shown.url in {None, sent.result.remote.get("url")}, case.name
 
 
+@pytest.mark.extended
 async def test_a_text_that_is_refused_is_not_tried_again(world: World) -> None:
     for case in CASES:
         sent = await world.send(case, composed(case, "x" * 50_000))
@@ -72,6 +74,7 @@ async def test_a_text_that_is_refused_is_not_tried_again(world: World) -> None:
         assert (sent.counted, sent.waits) == ((0, 0), []), case.name
 
 
+@pytest.mark.extended
 async def test_nobody_is_called_and_nothing_is_taken_for_markup(world: World) -> None:
     """What stands in quoted text is to be read there as it was written."""
     text = "<!here> @everyone <b>3 < 4</b> & *so* _it_ goes `x` {y} | [z](https://example.org/z) \\ # ~ 5 > 4"

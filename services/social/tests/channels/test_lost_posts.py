@@ -38,6 +38,7 @@ async def lose(world: World, case: ChannelCase, fake: Fake, fault: Kind = "reset
 # -- clocks ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("minutes", [-45, -15, -8, 8, 15, 45])
 @by_time
 async def test_clocks_that_differ_make_no_second_post(case: ChannelCase, minutes: int, world: World) -> None:
@@ -48,6 +49,7 @@ async def test_clocks_that_differ_make_no_second_post(case: ChannelCase, minutes
     assert sent.counted[0] == 1
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("minutes", [-15, 15])
 @by_time
 async def test_what_never_arrived_is_sent_again_though_clocks_differ(
@@ -110,6 +112,7 @@ async def test_a_duplicate_from_about_the_same_time_is_in_doubt(world: World) ->
 # -- late servers --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("seconds", [45.0, 120.0])
 @by_time
 async def test_a_post_that_is_made_after_its_answer_was_lost_is_one(
@@ -220,6 +223,7 @@ async def test_a_mastodon_without_our_post_is_read_to_the_end(world: World) -> N
 # -- rows that the database has lost -----------------------------------------------------------------------------------
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("change", ["nothing", "another link", "edited"])
 @by_time
 async def test_a_post_whose_receipt_is_lost_is_not_made_again_whatever_was_sent(

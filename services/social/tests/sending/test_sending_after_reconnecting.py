@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import asyncpg
+import pytest
 
 from chassis.testing import eventually
 from envelope.brand.payloads import SocialCreate
@@ -13,6 +14,7 @@ from services.social.tests.sending.test_sending_posts import posts, told
 from tests.fixtures.commands.brandctl import Operator
 
 
+@pytest.mark.extended
 async def test_posts_that_were_parked_go_on_once_their_account_is_connected_again(
     social: Any,
     social_settings: dict[str, Any],
@@ -59,6 +61,7 @@ async def test_what_was_taken_and_never_answered_is_in_doubt_after_the_last_atte
     assert len(networks.webhook.accepted) == 1
 
 
+@pytest.mark.extended
 async def test_a_post_that_was_begun_for_one_user_goes_to_no_other(
     social: Any,
     networks: Networks,

@@ -48,6 +48,7 @@ async def approved_for_a_time(social: Any, command: SocialCreate) -> str:
     return path
 
 
+@pytest.mark.extended
 async def test_what_was_approved_for_a_time_waits_for_its_brand_and_goes_nowhere_without_its_article(
     social: Any,
     appointments: ScheduledPostPublisher,

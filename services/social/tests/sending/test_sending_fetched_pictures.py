@@ -79,6 +79,7 @@ def _cover(site: PictureSite) -> Picture:
     )
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("channel", "make"),
     [

@@ -40,6 +40,7 @@ def again(command: SocialCreate, **known: str) -> SocialCreate:
     return command.model_copy(update={"known_posts": posts, "asked_since": asked_since})
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("approval", ["nothing", "everything"])
 async def test_posts_that_were_announced_are_there_again_and_none_goes_out_twice(
     social: Any,
@@ -97,6 +98,7 @@ async def test_a_row_that_has_forgotten_its_post_remembers_it_before_it_is_sent(
     assert networks.mastodon.accepted == ()
 
 
+@pytest.mark.extended
 async def test_what_may_be_out_is_looked_for_and_where_that_is_not_possible_a_person_is_asked(
     social: Any,
     networks: Networks,
@@ -123,6 +125,7 @@ async def test_a_post_is_sent_without_a_look_where_no_row_was_lost(
     assert len(networks.bluesky.accepted) == 1
 
 
+@pytest.mark.extended
 async def test_rows_that_may_have_gone_out_since_are_looked_for_and_those_for_later_are_not(
     social: Any,
     networks: Networks,
@@ -155,6 +158,7 @@ async def test_rows_that_may_have_gone_out_since_are_looked_for_and_those_for_la
     assert networks.bluesky.accepted == ()
 
 
+@pytest.mark.extended
 async def test_the_service_says_that_its_database_has_lost_commits(
     social: Any, social_database: asyncpg.Connection
 ) -> None:
@@ -169,6 +173,7 @@ async def test_the_service_says_that_its_database_has_lost_commits(
     assert datetime.fromisoformat(event["kept_until"]) == kept_until
 
 
+@pytest.mark.extended
 async def test_a_post_is_found_by_the_short_link_that_it_was_asked_for_with(
     social: Any,
     networks: Networks,

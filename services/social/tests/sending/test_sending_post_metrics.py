@@ -96,6 +96,7 @@ async def test_a_brand_that_wants_it_learns_daily_for_two_weeks_how_its_posts_ar
     assert (await social.api.get("/v1/brands/rival/reach")).json()["items"] == []
 
 
+@pytest.mark.extended
 async def test_who_does_not_answer_is_asked_later_and_given_up_in_the_end_and_who_tells_nothing_rests(
     social: Any,
     networks: Networks,

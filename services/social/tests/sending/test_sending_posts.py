@@ -97,6 +97,7 @@ async def test_the_log_tells_of_each_post_that_is_out_and_of_each_that_is_not(
     assert (refused["asked_as"], refused["reason"]) == ("mastodon", "duplicate_link")
 
 
+@pytest.mark.extended
 async def test_posts_lead_by_short_links_that_say_where_they_are_and_are_kept_apart_by_the_article(
     social: Any, networks: Networks, new_command: NewCommand, social_database: asyncpg.Connection
 ) -> None:
@@ -130,6 +131,7 @@ async def test_posts_lead_by_short_links_that_say_where_they_are_and_are_kept_ap
     assert await told(social, 1) == {"mastodon": "duplicate_link"}
 
 
+@pytest.mark.extended
 async def test_only_what_failed_is_tried_again_then_parked_and_retried_by_a_person(
     social: Any, networks: Networks, new_command: NewCommand
 ) -> None:
@@ -159,6 +161,7 @@ async def test_only_what_failed_is_tried_again_then_parked_and_retried_by_a_pers
     assert (late.status_code, "has not failed" in late.json()["detail"]) == (409, True)
 
 
+@pytest.mark.extended
 async def test_a_publisher_that_is_away_costs_no_post_an_attempt(
     social: Any,
     networks: Networks,
@@ -199,6 +202,7 @@ def _asked_for_pictures(state: Orchestrator) -> int:
     return sum(path.startswith("/sites/") for path in state.asked)
 
 
+@pytest.mark.extended
 async def test_an_account_is_named_where_there_are_several_and_posts_once(
     social: Any, networks: Networks, new_command: NewCommand
 ) -> None:
@@ -214,6 +218,7 @@ async def test_an_account_is_named_where_there_are_several_and_posts_once(
     assert "mastodon-eu, mastodon-us" in failed["detail"]
 
 
+@pytest.mark.extended
 async def test_each_channels_post_waits_is_edited_within_its_rules_and_goes_out_at_its_time(
     social: Any, networks: Networks, new_command: NewCommand, social_database: asyncpg.Connection
 ) -> None:
@@ -253,6 +258,7 @@ async def test_each_channels_post_waits_is_edited_within_its_rules_and_goes_out_
     assert [each["decision"] for each in decisions] == ["scheduled", "called_off", "scheduled", "edited"]
 
 
+@pytest.mark.extended
 async def test_nothing_goes_out_for_a_paused_brand_or_a_page_that_is_gone(
     social: Any,
     networks: Networks,
@@ -308,6 +314,7 @@ async def test_nothing_goes_out_for_a_paused_brand_or_a_page_that_is_gone(
     assert len(networks.mastodon.accepted) == 1
 
 
+@pytest.mark.extended
 async def test_a_brand_says_where_the_link_stands_and_which_hashtags(
     social: Any, networks: Networks, new_command: NewCommand
 ) -> None:
@@ -346,6 +353,7 @@ async def test_a_token_that_is_valid_no_more_is_told_in_plain_words(
     assert "mastodon-token" not in str(failed)
 
 
+@pytest.mark.extended
 async def test_a_post_whose_command_was_lost_goes_on_when_it_is_asked_for_again(
     social: Any, networks: Networks, new_command: NewCommand, social_database: asyncpg.Connection
 ) -> None:

@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import icalendar
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -53,6 +54,7 @@ def test_no_text_ends_the_event_that_it_stands_in() -> None:
     assert str(event["SUMMARY"]) == EVIL.replace("\r\n", "\n").replace("\x00\x1b", "")
 
 
+@pytest.mark.extended
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=300))
 def test_lines_have_75_bytes_at_most_and_none_ends_within_a_character(line: str) -> None:
     line = line.replace("\r", "").replace("\n", "")

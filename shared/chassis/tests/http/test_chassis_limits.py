@@ -228,6 +228,7 @@ async def test_an_answer_that_is_not_read_does_not_keep_a_connection(
     assert len(await client.all()) < LARGE
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("path", ["/large", "/stream"])
 async def test_whoever_reads_slowly_gets_all_of_it(start: Start, connect: Connect, path: str) -> None:
     # So much that no pause of a busy machine counts as one of the client; the whole takes longer than a request may.
@@ -297,6 +298,7 @@ async def test_with_all_requests_taken_others_are_asked_to_wait_and_health_is_to
 A_BODY_TO_COME = "POST /{} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n"
 
 
+@pytest.mark.extended
 async def test_bodies_that_never_come_take_no_place_from_others(start: Start, connect: Connect) -> None:
     site = await start(replace(PATIENT, connections=64, body_seconds=60))
     waiting = [await connect(site, A_BODY_TO_COME.format("echo")) for _ in range(2 * site.limits.connections)]

@@ -114,6 +114,7 @@ def test_the_command_of_a_route_that_takes_a_file_sends_one() -> None:
     assert refused.description == "The request body is larger than 5 MB."
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("width", [1280, 390])
 async def test_a_browser_shows_the_page_with_nothing_from_elsewhere(
     origin: str, new_browser_context: Callable[..., Awaitable[BrowserContext]], width: int

@@ -106,6 +106,7 @@ def test_no_log_line_has_one_whoever_wrote_it(form: str) -> None:
         assert first["n"] == 1
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "piece",
     [

@@ -18,6 +18,7 @@ from messaging import Service, ServiceSettings
 from messaging.broker.publisher import Publisher
 
 
+@pytest.mark.extended
 async def test_an_attempt_to_connect_that_failed_leaves_no_connection_to_be_closed(
     free_port: Callable[[], int], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -64,6 +65,7 @@ asyncio.run(wait_in_vain())
 """
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("level", "library_speaks"), [("info", False), ("debug", True)])
 def test_an_outage_is_told_in_our_words_once_for_each_attempt(
     free_port: Callable[[], int], level: str, *, library_speaks: bool

@@ -73,6 +73,7 @@ async def test_each_delivery_is_settled_as_it_was_asked(make_vhost) -> None:
     assert await left(url) == [20, 22, 24, 26, 28, *range(30, 40)]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("settle", ["ack", "requeue"])
 async def test_settling_ends_with_a_connection_that_no_longer_writes(make_vhost, settle) -> None:
     url = await make_vhost()

@@ -111,6 +111,7 @@ async def test_deliveries_are_handed_over_however_the_bytes_are_cut() -> None:
         assert {type(frame) for _, _, frame in wires.passed} == {Heartbeat}
 
 
+@pytest.mark.extended
 async def test_every_combination_of_properties_is_read() -> None:
     names = list(FULL)
     wires = Wire()

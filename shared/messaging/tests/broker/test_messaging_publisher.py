@@ -1,5 +1,6 @@
 """The publishing connection, when confirms do not come."""
 
+import pytest
 import structlog
 
 from chassis.testing import eventually, running
@@ -26,6 +27,7 @@ async def test_what_the_broker_never_confirms_goes_over_another_connection(world
     assert await world.broker.depth(QUEUE) == 3
 
 
+@pytest.mark.extended
 async def test_a_broker_that_is_slow_to_confirm_is_given_more_time_each_time(world, monkeypatch) -> None:
     _forget_confirms(monkeypatch, of_connections=4)
     monkeypatch.setattr(publisher, "CONFIRM_SECONDS", 0.1)

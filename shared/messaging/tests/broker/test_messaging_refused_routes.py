@@ -60,6 +60,7 @@ def test_a_refusal_names_what_is_not_to_be_sent_again_soon(
     assert refusals.of("dead-letters", routing_key or "any") is None
 
 
+@pytest.mark.extended
 async def test_a_message_we_may_not_publish_holds_up_nobody_and_leaves_once_we_may(
     world, broker_urls: dict[str, str], rabbitmq_api: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 
+import pytest
 import structlog
 import uvloop
 
@@ -23,6 +24,7 @@ from messaging.testing import Broker
 QUEUE = "research-commands"
 
 
+@pytest.mark.extended
 async def test_a_broker_outage_keeps_what_is_to_be_sent_and_consumption_returns(world) -> None:
     async def answer(messages: Sequence[DomainMessage], tx: Transaction) -> None:
         await world.write_all(messages, tx)
@@ -51,6 +53,7 @@ async def test_a_broker_outage_keeps_what_is_to_be_sent_and_consumption_returns(
     assert await world.broker.depth("orchestrator-events") == 2
 
 
+@pytest.mark.extended
 async def test_what_was_committed_while_the_broker_went_away_need_not_outlive_its_lease(
     world, monkeypatch
 ) -> None:
@@ -71,6 +74,7 @@ async def test_what_was_committed_while_the_broker_went_away_need_not_outlive_it
     assert await world.broker.depth(QUEUE) == 1
 
 
+@pytest.mark.extended
 async def test_a_consumer_whose_queue_is_missing_for_long_comes_back_with_it(world, monkeypatch) -> None:
     monkeypatch.setattr("messaging.broker.subscription.WATCH_SECONDS", 0.3)
     # The client library's own recovery has ended when it looks between our cancelling and our declaring.
@@ -103,6 +107,7 @@ async def test_a_consumer_that_the_broker_cancelled_is_brought_back(world, monke
     assert await world.effects() == ["after"]
 
 
+@pytest.mark.extended
 def test_a_peer_that_accepts_and_closes_is_a_broker_that_is_away() -> None:
     """As a load balancer does without a living broker. On the event loop of the services: it matters what is read when."""
     accepted = 0
@@ -134,6 +139,7 @@ def test_a_peer_that_accepts_and_closes_is_a_broker_that_is_away() -> None:
         listener.shutdown(socket.SHUT_RDWR)
 
 
+@pytest.mark.extended
 async def test_a_broker_that_stands_still_is_known_and_left_within_seconds(world) -> None:
     """Connections stay open, and nobody answers on them; idle neighbours must not look ready."""
     async with world.proxy_to_broker() as proxy:
@@ -159,6 +165,7 @@ async def test_a_broker_that_stands_still_is_known_and_left_within_seconds(world
             await eventually(lambda: world.is_ready(service))
 
 
+@pytest.mark.extended
 async def test_a_consumer_counts_only_once_the_broker_has_said_so(world) -> None:
     """A broker without a majority takes the question and does not answer."""
     async with world.proxy_to_broker() as proxy:

@@ -36,6 +36,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.extended
 async def test_a_message_that_kills_its_consumer_dies_alone(world) -> None:
     for number in range(60):
         await world.send(world.request("crash" if number == 30 else f"k{number:02}"))
@@ -162,6 +163,7 @@ async def test_a_suspect_that_another_replica_is_still_at_is_waited_for_and_no_c
     assert await world.database.fetchval("select count(*) from crash_markers") == 0
 
 
+@pytest.mark.extended
 async def test_who_lost_broker_and_database_at_a_suspect_and_lives_has_not_crashed(world) -> None:
     begun: list[str] = []
     away = asyncio.Event()

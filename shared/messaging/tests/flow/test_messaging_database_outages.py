@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 
 import asyncpg
 import httpx
+import pytest
 
 from chassis.database.pool import DatabaseUnavailableError
 from chassis.testing import eventually, running
@@ -61,6 +62,7 @@ async def test_an_outage_that_several_tasks_of_a_handler_met_costs_no_attempt(wo
     assert await world.broker.depth(f"{QUEUE}-dlq") == 0
 
 
+@pytest.mark.extended
 async def test_the_database_lost_in_the_middle_of_a_batch_leaves_one_effect_each(world) -> None:
     async with world.proxy_to_database() as proxy:
         tripped = asyncio.Event()
@@ -83,6 +85,7 @@ async def test_the_database_lost_in_the_middle_of_a_batch_leaves_one_effect_each
     assert service.runners[0].settlement.counts.retried.total() == 0
 
 
+@pytest.mark.extended
 async def test_a_database_that_is_lost_while_a_batch_gathers_keeps_no_message_back(world) -> None:
     """What was not begun is not begun any more, and is given back all the same, though nothing else arrives."""
 

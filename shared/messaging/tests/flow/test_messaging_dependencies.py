@@ -62,6 +62,7 @@ def reader(world: Any, library: Library, dependency: Dependency) -> Single:
     return read
 
 
+@pytest.mark.extended
 async def test_waiting_for_what_is_away_costs_no_attempt(world) -> None:
     library = Library()
     service = world.service(max_attempts=1)
@@ -95,6 +96,7 @@ async def has_waited(world: Any, *, times: int) -> bool:
     return bool(await world.database.fetchval(query, times))
 
 
+@pytest.mark.extended
 async def test_only_one_at_a_time_finds_out_whether_it_is_back(world) -> None:
     library = Library()
     service = world.service()
@@ -111,6 +113,7 @@ async def test_only_one_at_a_time_finds_out_whether_it_is_back(world) -> None:
         await eventually(lambda: world.has_effects(50))
 
 
+@pytest.mark.extended
 async def test_a_long_queue_waits_in_the_broker_and_not_in_the_database(world, monkeypatch) -> None:
     monkeypatch.setattr(dependencies, "SET_ASIDE", 10)
     library = Library()

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import aio_pika
+import pytest
 import structlog
 
 from chassis.testing import eventually, running
@@ -37,6 +38,7 @@ async def fill(world, service: Service) -> None:
             )
 
 
+@pytest.mark.extended
 async def test_a_full_queue_does_not_make_its_neighbours_receive_the_same_again_and_again(
     world, monkeypatch
 ) -> None:

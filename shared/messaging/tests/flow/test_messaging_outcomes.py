@@ -139,6 +139,7 @@ async def test_a_duplicate_is_acknowledged_without_effect(world, handler) -> Non
     assert await world.broker.depth(QUEUE) == 0
 
 
+@pytest.mark.extended
 @SHAPES
 async def test_copies_within_one_batch_have_one_effect(world, handler) -> None:
     message = world.request()
@@ -151,6 +152,7 @@ async def test_copies_within_one_batch_have_one_effect(world, handler) -> None:
     assert await world.effects() == ["solar panels"]
 
 
+@pytest.mark.extended
 @SHAPES
 async def test_copies_on_two_replicas_at_once_have_one_effect(world, handler) -> None:
     messages = [world.request(f"k{number:02}") for number in range(30)]
@@ -187,6 +189,7 @@ async def test_a_transient_failure_comes_back_after_the_backoff(world) -> None:
     assert waits[1] >= 0.8
 
 
+@pytest.mark.extended
 @pytest.mark.usefixtures("wakes_when_due")
 async def test_retry_later_waits_as_long_as_it_was_told(world) -> None:
     moments: list[datetime] = []
@@ -224,6 +227,7 @@ async def test_a_waiting_retry_is_a_row_that_says_why(world) -> None:
     assert await world.outcomes() == {}
 
 
+@pytest.mark.extended
 @SHAPES
 async def test_an_exhausted_message_is_one_dead_letter_with_its_facts(world, handler) -> None:
     async def failing(messages: Sequence[DomainMessage], tx: Transaction) -> None:
@@ -271,6 +275,7 @@ async def test_a_late_copy_of_a_dead_message_is_a_duplicate(world) -> None:
     assert await world.broker.depth(f"{QUEUE}-dlq") == 0
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("change", "reason", "words"),
     [
@@ -358,6 +363,7 @@ async def test_unprocessable_is_dead_at_once_with_its_reason(world, handler) -> 
     assert await world.outcomes() == {message.event_id: "dead"}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "body", [b"", b"not json", b"\xff\xfe\x00", b"[]", b'{"event_id": 1}', b"[" * 100_000]
 )

@@ -121,6 +121,7 @@ def run_research(*arguments: str, **variables: str) -> subprocess.CompletedProce
     )  # fmt: skip
 
 
+@pytest.mark.extended
 def test_a_service_names_the_settings_it_lacks_and_shows_no_traceback() -> None:
     result = run_research()
     assert result.returncode == 1
@@ -129,6 +130,7 @@ def test_a_service_names_the_settings_it_lacks_and_shows_no_traceback() -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.extended
 async def test_a_migration_needs_the_database_and_nothing_else(database_url: str) -> None:
     first = await asyncio.to_thread(run_research, "migrate", DATABASE_URL=database_url)
     again = await asyncio.to_thread(run_research, "migrate", DATABASE_URL=database_url)

@@ -107,6 +107,7 @@ async def dead_message(
         yield message
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("singly", [False, True])
 @pytest.mark.parametrize("signed", [True, False])
 async def test_a_message_that_the_recorder_made_up_is_no_replay(
@@ -211,6 +212,7 @@ async def test_what_a_version_without_this_record_dead_lettered_is_replayed_once
         assert (await next_death(world))[:2] == (late.event_id, Reason.FALSE_CLAIM)
 
 
+@pytest.mark.extended
 async def test_an_administrator_lets_in_what_the_service_knows_nothing_of(
     world, broker_urls: dict[str, str]
 ) -> None:
@@ -229,6 +231,7 @@ async def test_an_administrator_lets_in_what_the_service_knows_nothing_of(
         assert (await next_death(world))[:2] == (third.event_id, Reason.FALSE_CLAIM)
 
 
+@pytest.mark.extended
 async def test_a_replay_makes_no_false_claim_true(world, broker_urls: dict[str, str]) -> None:
     queue = "orchestrator-events"
     believed: list[DomainMessage] = []

@@ -98,6 +98,7 @@ async def test_who_may_not_say_a_thing_is_not_believed_under_any_name(
     assert "social.posted may come from social, but source is 'publisher'" in detail
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("source", "queue", "signed", "why"),
     [

@@ -122,6 +122,7 @@ async def test_what_is_cut_short_while_the_database_is_away_is_given_back_by_the
     assert await world.outcomes() == {}
 
 
+@pytest.mark.extended
 async def test_what_is_cut_short_after_its_connection_went_is_somebody_elses_by_now(world) -> None:
     started = asyncio.Event()
 

@@ -346,6 +346,7 @@ def test_the_key_of_a_collector_may_be_in_a_file(tmp_path: Path, monkeypatch: py
     assert sent == ["Bearer of-all", "Bearer of-spans"]
 
 
+@pytest.mark.extended
 def test_a_receiver_that_does_not_answer_holds_up_no_shutdown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(traces, "FLUSH_SECONDS", 0.3)
     with socket.create_server(("127.0.0.1", 0)) as silent:

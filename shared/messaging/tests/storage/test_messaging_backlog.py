@@ -2,6 +2,8 @@
 
 from uuid import uuid4
 
+import pytest
+
 from chassis.testing import eventually, running
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ArticleContext, ResearchRequested, SocialCreate
@@ -45,6 +47,7 @@ async def test_an_unroutable_message_stays_in_the_outbox_and_holds_up_nobody(wor
     assert "Unroutable" in row["last_error"]
 
 
+@pytest.mark.extended
 async def test_too_full_an_outbox_slows_consumption_until_it_has_drained(world) -> None:
     await world.broker.delete("social-commands")
     service = world.service("orchestrator")

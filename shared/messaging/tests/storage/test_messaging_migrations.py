@@ -105,6 +105,7 @@ async def test_an_index_is_built_while_another_waits_for_its_turn_to_migrate(
     assert await valid(connection)
 
 
+@pytest.mark.extended
 async def test_a_migration_that_waits_for_a_backup_holds_up_nobody_else(
     add, database_url, connection
 ) -> None:

@@ -283,6 +283,7 @@ async def test_the_client_library_still_has_what_the_quick_way_needs(world) -> N
         await connection.close()
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("way", ["quick", "the client library's own"])
 async def test_messages_flow_the_quick_way_and_the_client_librarys_own(world, monkeypatch, way: str) -> None:
     taken: list[int] = []

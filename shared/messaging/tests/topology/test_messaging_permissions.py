@@ -182,6 +182,7 @@ async def test_a_service_consumes_its_own_queues_and_no_other(
             assert allowed == CONSUMES[service]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("service", SERVICES)
 async def test_a_service_publishes_what_the_catalogue_says_and_nothing_else(
     service: str, broker_urls: dict[str, str]

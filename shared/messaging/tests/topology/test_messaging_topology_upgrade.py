@@ -57,6 +57,7 @@ async def announce(world, message: DomainMessage) -> None:
     await world.broker.publish("brand-events", message.type, encode(message), type=message.type)
 
 
+@pytest.mark.extended
 async def test_what_lies_in_the_former_queues_is_moved_with_all_that_is_known_of_it(
     upgraded, rabbitmq_api_url: str
 ) -> None:

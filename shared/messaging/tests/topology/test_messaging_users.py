@@ -60,6 +60,7 @@ def granted(rabbitmq_api: httpx.Client, vhost: str, user: str) -> tuple[dict[str
     )
 
 
+@pytest.mark.extended
 @pytest.mark.usefixtures("users_to_be")
 async def test_five_users_are_made_and_renewed(
     rabbitmq_url: str, rabbitmq_api_url: str, rabbitmq_api: httpx.Client

@@ -76,6 +76,7 @@ async def write(sources: tuple[ArticleSource, ...]) -> Article:
     return await writer.write(keyword="heat pump", sources=sources, brand_name="Acme", language="en")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", PAGES)
 async def test_a_page_that_wants_something_does_not_get_it(kind: str) -> None:
     honest = Subject("heat-pump").sources

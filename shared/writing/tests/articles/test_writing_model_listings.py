@@ -69,6 +69,7 @@ async def test_a_listing_stands_below_what_explains_it_as_its_source_has_it() ->
     assert article.word_count < len(article.body_markdown.split()) - len(LISTING.split())
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("exhibit", "times"), [("s1t2", 1), ("s1t9", 0), ("listing 3.2", 0), ("", 0)])
 async def test_what_is_named_is_printed_once_and_in_its_section_and_what_there_is_not_is_left_out(
     exhibit: str, times: int
@@ -82,6 +83,7 @@ async def test_what_is_named_is_printed_once_and_in_its_section_and_what_there_i
         assert section.startswith("Checkpoints\n")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "code",
     [

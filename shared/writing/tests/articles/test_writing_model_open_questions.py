@@ -34,6 +34,7 @@ async def write(sources: Sequence[ArticleSource], notes: Notes) -> tuple[Article
     return article, [data for shape, data in model.told if shape == "Outline"]
 
 
+@pytest.mark.extended
 async def test_an_article_with_what_was_found_is_as_if_it_had_been_there() -> None:
     # Research numbers what it finds by itself.
     notes = Notes([replace(MORE, n=1)])

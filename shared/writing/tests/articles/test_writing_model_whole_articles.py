@@ -59,6 +59,7 @@ def drafted(subject: Subject) -> list[Line]:
     ]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda each: each.name)
 async def test_an_article_is_whole_and_keeps_all_bounds(subject: Subject) -> None:
     article, _ = await write(subject)
@@ -76,6 +77,7 @@ async def test_an_article_is_whole_and_keeps_all_bounds(subject: Subject) -> Non
     assert "| --- |" in article.body_markdown
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda each: each.name)
 async def test_no_lie_is_printed_and_each_cut_has_its_reason(subject: Subject) -> None:
     article, _ = await write(subject)
@@ -92,6 +94,7 @@ async def test_no_lie_is_printed_and_each_cut_has_its_reason(subject: Subject) -
     assert len(cuts.keys() - lies) <= honest / 8
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda each: each.name)
 async def test_each_cut_can_go_back_where_it_was_drafted(subject: Subject) -> None:
     article, _ = await write(subject)
@@ -109,6 +112,7 @@ async def test_each_cut_can_go_back_where_it_was_drafted(subject: Subject) -> No
     assert places == sorted(places)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("subject", SUBJECTS, ids=lambda each: each.name)
 async def test_each_sentence_rests_on_passages_or_states_nothing(subject: Subject) -> None:
     article, _ = await write(subject)
@@ -122,6 +126,7 @@ async def test_each_sentence_rests_on_passages_or_states_nothing(subject: Subjec
         assert {article.evidence.passages[name].n for name in each.passages} >= set(each.sources)
 
 
+@pytest.mark.extended
 async def test_the_editing_pass_is_taken_where_it_loses_nothing() -> None:
     edits, taken = 0, 0
     for subject in SUBJECTS:

@@ -34,6 +34,7 @@ def test_the_words_that_carry_a_true_sentence_stand_in_the_passages_that_it_cite
         assert all(normal(quote.words) in texts[quote.passage] for quote in quotes), each.sentence
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("half", "first", "mended", "agreed"), [("development", 74, 0.98, 0.02), ("blind", 50, 0.97, 0.01)]
 )

@@ -81,6 +81,7 @@ def lines_of(sentence: str, cited: Sequence[Evidence]) -> tuple[ClaimVerdict, in
     return verdict, lines
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("form", HOSTILE)
 def test_the_work_of_a_check_is_bounded(form: str) -> None:
     sentence, text = HOSTILE[form]

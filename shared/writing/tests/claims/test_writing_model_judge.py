@@ -164,6 +164,7 @@ def put(sentence: str, instead: dict[str, str]) -> str:
     return re.sub(rf"(?<!\w)(?:{wanted})(?!\w)", lambda match: instead[match[0]], sentence)
 
 
+@pytest.mark.extended
 def test_nothing_made_wrong_in_an_honest_sentence_gets_past_an_agreeing_judge() -> None:
     tried, through = Counter[str](), set[str]()
     for draft in (*HONEST, *STRANGERS):

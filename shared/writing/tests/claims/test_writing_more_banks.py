@@ -53,6 +53,7 @@ def test_it_has_every_kind_of_lie_and_no_other(bank: Bank) -> None:
     assert min(kinds.values()) >= FEWEST_OF_A_KIND
 
 
+@pytest.mark.extended
 @of_each_bank
 def test_its_sentences_are_unique_and_are_no_copies_of_their_passages(bank: Bank) -> None:
     sentences = Counter(normal(each.sentence).casefold() for each in bank)
@@ -89,6 +90,7 @@ def test_a_true_sentence_has_quotes_that_stand_in_every_passage_it_cites_and_a_l
         assert all(normal(quote.words) in texts[quote.passage] for quote in quotes), each.sentence
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("name", "first", "mended", "agreed"),
     [

@@ -619,6 +619,7 @@ _SECTIONS = st.recursive(
 )
 
 
+@pytest.mark.extended
 @settings(max_examples=80, deadline=None)
 @given(section=_SECTIONS, keyword=st.sampled_from(["kiln", "☕", "is the", "kilns that fire"]))
 def test_whatever_a_page_holds_is_shown_verbatim(section: Section, keyword: str) -> None:
@@ -643,6 +644,7 @@ def test_whatever_a_page_holds_is_shown_verbatim(section: Section, keyword: str)
     assert digest(whole, keyword=keyword) == article
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "piece",
     ["a", "a. ", "(a b c d e f. ", "SELECT-", "kiln (", "a/b", "x(", "[", "“", "A. B. ", "e.g. ", "a.b", "for more ", "!?", "...",
