@@ -62,11 +62,20 @@ class Away:
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Stands for the answer of a service that refuses the person's key."""
+
+    service: str
+    sentence: str
+    """Its reason, in the language of the page."""
+
+
 class SharedTransport(httpx.AsyncBaseTransport):
     """Leaves no connection open, even if a caller cancels a request or the pool closes.
 
     The pool is httpcore2's. That of httpx looks in all folders of Python for a package that is not installed, several times for each
-    request, and walks through all pairs of connections: three quarters of the processor time of live updates.
+    request, and walks through all pairs of connections: two thirds of the processor time of live updates.
 
     Pools lose connections in two ways: a request that is cancelled while it closes idle ones of the pool closes only the first, and
     one that still connects while the pool closes stays open. So requests run in tasks that callers do not cancel, and the pool

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -14,27 +13,17 @@ from starlette.responses import Response
 from chassis.http.audit import log
 from chassis.http.audit.routes import AuditEntry
 from chassis.http.callers import Scope
-from client import RefusedError
 from console.audit_log import views
 from console.audit_log.views import LogFilter, LogLine
-from console.pages import Away, NavigationEntry, PageViewer, Viewer, page
+from console.pages import Away, NavigationEntry, PageViewer, Refused, Viewer, page
 from console.pages.parts import parts_of
 from console.people import store as people
-from console.service_clients import sentence_of
 
 NAVIGATION: Final = (NavigationEntry("audit_log", "/audit-log", 30, Scope.OPERATE),)
 MOST_IN_A_FILE: Final = 5_000
 """Entries."""
 _BATCH: Final = 200
 router = APIRouter(include_in_schema=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """Stands for the log of a service that refuses the person's key."""
-
-    service: str
-    sentence: str
 
 
 @router.get("/audit-log")
@@ -71,13 +60,8 @@ async def _ask(
     arguments = wanted.arguments(viewer.person.zone)
     if service == views.OWN:
         return await _own(request, viewer, arguments, place, size)
-    try:
-        parts = await viewer.gather(
-            found=getattr(viewer, service).list_audit_log(**arguments, after=place, limit=size)
-        )
-    except RefusedError as error:
-        return Refused(service, sentence_of(error, viewer.t))
-    return parts["found"]
+    call = getattr(viewer, service).list_audit_log(**arguments, after=place, limit=size)
+    return await viewer.ask_one(service, call)
 
 
 async def _own(

@@ -5,7 +5,7 @@ from console.pages.layout import done_word, page, redirect
 from console.pages.navigation import NavigationEntry
 from console.pages.once import once, once_or_refused, once_shown
 from console.pages.viewer import PageViewer, Viewer
-from console.service_clients import Away
+from console.service_clients import Away, Refused
 
 __all__ = [
     "Away",
@@ -13,6 +13,7 @@ __all__ = [
     "FormData",
     "NavigationEntry",
     "PageViewer",
+    "Refused",
     "Viewer",
     "done_word",
     "once",

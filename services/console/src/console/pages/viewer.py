@@ -17,7 +17,7 @@ from console.pages.brands import BrandName
 from console.pages.parts import ConsoleParts, parts_of
 from console.people.domain import Person
 from console.sealing import SealedError, token_hash, token_key, unseal
-from console.service_clients import Away, PersonClients, is_away
+from console.service_clients import Away, PersonClients, Refused, is_away, sentence_of
 from console.sessions import cookies, store
 from console.sessions.store import Session
 from console.side_by_side import side_by_side
@@ -106,6 +106,13 @@ class PageViewer(PersonClients):
         """
         answers = await side_by_side(self._answer, list(calls.values()))
         return dict(zip(calls, answers, strict=True))
+
+    async def ask_one(self, service: str, call: Awaitable[Any]) -> Any:
+        """Returns the answer of a service beside those of others: an `Away` or a `Refused` leaves theirs on the page."""
+        try:
+            return (await self.gather(found=call))["found"]
+        except RefusedError as error:
+            return Refused(service, sentence_of(error, self.t))
 
     async def _answer(self, call: Awaitable[Any]) -> Any:
         service = _service_of(call)
