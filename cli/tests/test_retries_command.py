@@ -37,6 +37,7 @@ async def test_waiting_messages_are_listed_and_services_that_are_away_are_named(
             json.dumps({"attempt": 2, "failure-type": "OSError", "failure-message": "no route"}),
         )
     every = await retries("list")
+    unheard = await retries("list", "--service", "research")
     first = await retries("list", "--service", "orchestrator", "--limit", "1", "--json")
     told = json.loads(first.out)
     following = ("--after", told["next"]["orchestrator"])
@@ -50,6 +51,7 @@ async def test_waiting_messages_are_listed_and_services_that_are_away_are_named(
     assert line.split("\t")[:5] == ["orchestrator", MESSAGE, "cycle.start", "acme", "2"]
     assert line.endswith("OSError: no route")
     assert every.code == 1
+    assert (unheard.code, "research" in unheard.err, "no message waits" in unheard.err) == (1, True, False)
     assert all(name in every.err for name in ("research", "publisher", "social", "monitor"))
     assert [len(json.loads(each.out)["items"]) for each in (first, second)] == [1, 1]
     assert json.loads(second.out)["next"] == {}

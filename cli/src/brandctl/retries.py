@@ -99,11 +99,14 @@ def list_retries(
         except ClientError as error:
             away.append(str(error))
             continue
-        if page is None:  # its version has no such list
+        if page is None:
+            away.append(f"the {each.service} service is of an older version, which has no such list")
             continue
         found += [{"service": each.service, **item} for item in page["items"]]
         if page["next"] is not None:
             more[each.service] = page["next"]
     listed = _RETRIES.of({"items": found, "next": more}, found)
     remarks = [f"{name} has more: --service {name} --after {following}" for name, following in more.items()]
-    return Result(listed.answer, listed.show, listed.note, remark=remarks, error="; ".join(away))
+    # Of services that did not answer, nobody knows whether messages wait there.
+    note = () if away else listed.note
+    return Result(listed.answer, listed.show, note, remark=remarks, error="; ".join(away))
