@@ -10,6 +10,7 @@ from tests.fixtures.commands.brandctl import brandctl
 OF_CONTAINERS = "ORCHESTRATOR_PORT=8010\nMONITOR_PORT=8014\nSERVICE_KEY=of-the-containers\n"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("command", "service", "option"),
     [

@@ -26,6 +26,7 @@ def loaded_by(*arguments: str) -> set[str]:
     return set(json.loads(ended.stdout.splitlines()[-1]))
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("arguments", [("cycles", "list"), ("submit",), ("drafts", "approve")])
 def test_a_command_loads_itself_alone(arguments: tuple[str, ...]) -> None:
     loaded = loaded_by(*arguments)

@@ -261,6 +261,7 @@ def test_what_is_held_up_but_has_work_in_hand_is_watched_on(run: Run, orchestrat
     assert watched.out.splitlines()[0].endswith("; held up: 5 drafts wait for review")
 
 
+@pytest.mark.extended
 def test_cycles_and_their_keywords_are_shown_whatever_they_hold(run: Run) -> None:
     listed = run("cycles", "list", "--brand", "acme")
     last = run("cycles", "list", "--after", str(CYCLE))

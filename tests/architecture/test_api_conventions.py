@@ -211,6 +211,7 @@ def test_codes_are_words_and_are_in_the_documents(tmp_path: Path) -> None:
         assert row in page, f"docs/problem-codes.md lacks this row: {row}"
 
 
+@pytest.mark.extended
 def test_no_code_is_listed_that_does_not_exist(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "problem-codes.md").read_text()
     listed = set(re.findall(r"^\| `([a-z_.]+)` \| \d", page, re.MULTILINE))

@@ -103,6 +103,7 @@ def test_every_work_queue_dead_letters_safely_and_within_a_limit() -> None:
             assert queue.arguments["x-dead-letter-routing-key"] == queue.name
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_service_makes_only_messages_it_is_catalogued_to_produce(service: str) -> None:
     payloads = {entry.payload.__name__: entry for entry in CATALOGUE.values()}

@@ -101,6 +101,7 @@ def squawk(path: Path, arguments: Sequence[str]) -> list[dict]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("path", MIGRATIONS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_a_migration_can_be_rolled_out_beside_the_version_before(path: Path) -> None:
     assert findings(path) == []

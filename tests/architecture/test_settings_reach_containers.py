@@ -73,6 +73,7 @@ def environment_of(service: str) -> dict[str, Any]:
     return environment
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("service", PROCESSES)
 def test_every_setting_reaches_the_container(service: str) -> None:
     environment = environment_of(service)
@@ -101,6 +102,7 @@ def test_what_is_fixed_in_compose_is_a_setting_and_fixed_there() -> None:
                 assert not re.search(r"\$\{", str(value)), f"{name} of {service} can be set: it is not fixed"
 
 
+@pytest.mark.extended
 def test_every_variable_of_a_container_is_a_setting_of_its_service() -> None:
     """No container would get a mistyped name."""
     others = {"NO_PROXY", "no_proxy", "SSL_CERT_FILE"}

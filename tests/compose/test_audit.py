@@ -85,6 +85,7 @@ def test_a_tool_that_is_not_there_is_no_failure_either(tmp_path: Path) -> None:
     assert "NOT AUDITED" in done.stdout
 
 
+@pytest.mark.extended
 def test_the_bill_of_an_image_has_what_is_installed_into_it(tmp_path: Path) -> None:
     audit(tmp_path, [])
     for image, folder in {**{name: f"services/{name}" for name in PROCESSES}, "brandctl": "./cli"}.items():

@@ -106,6 +106,7 @@ def made(scripts: Scripts) -> Scripts:
 # -- backup ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.extended
 def test_a_backup_is_made_while_nothing_moves_and_only_its_owner_may_read_it(scripts: Scripts) -> None:
     done = scripts("backup.sh", "backup")
     assert done.returncode == 0, done.stderr
@@ -279,6 +280,7 @@ def test_published_files_are_put_back_where_there_are_none(made: Scripts) -> Non
     assert "the published files" not in (made.bin / "restored").read_text()
 
 
+@pytest.mark.extended
 def test_data_that_are_there_are_not_overwritten(made: Scripts) -> None:
     made.tell("has-data")
     done = made("restore.sh", "backup")
@@ -303,6 +305,7 @@ def test_settings_that_do_not_fit_the_broker_are_refused(made: Scripts) -> None:
     assert not (made.bin / "restored").exists()
 
 
+@pytest.mark.extended
 def test_a_restore_that_breaks_off_says_how_to_begin_again(made: Scripts) -> None:
     made.tell("fails", "pg_restore")
     done = made("restore.sh", "backup")
@@ -315,6 +318,7 @@ def test_a_restore_that_breaks_off_says_how_to_begin_again(made: Scripts) -> Non
 # -- another major version of PostgreSQL -------------------------------------------------------------------------------
 
 
+@pytest.mark.extended
 def test_an_upgrade_moves_the_databases_while_nothing_moves_and_keeps_the_broker(scripts: Scripts) -> None:
     done = scripts("upgrade-postgres.sh", "postgres:18", "backup")
     assert done.returncode == 0, done.stderr
@@ -344,6 +348,7 @@ def test_without_a_whole_backup_nothing_is_upgraded_and_everything_runs_again(sc
     assert "POSTGRES_IMAGE" not in scripts.settings.read_text()
 
 
+@pytest.mark.extended
 def test_an_upgrade_that_breaks_off_says_how_to_go_back(scripts: Scripts) -> None:
     scripts.tell("fails", "pg_restore")
     done = scripts("upgrade-postgres.sh", "postgres:18", "backup")

@@ -133,6 +133,7 @@ async def test_visitors_get_pages_over_tls_and_are_kept_there(door: Door) -> Non
     assert plain.headers["Location"].startswith("https://articles.localhost")
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("host", ["articles", "posts", "blog"])
 async def test_visitors_never_get_what_is_for_those_who_run_it(door: Door, host: str) -> None:
     for path in (
@@ -215,6 +216,7 @@ async def test_a_caller_cannot_say_for_whom_it_asks(door: Door) -> None:
     assert answer.headers["Asked-For"] == "127.0.0.1"
 
 
+@pytest.mark.extended
 async def test_bodies_and_headers_are_bounded(door: Door) -> None:
     assert (await door.ask("api", "/v1/brands", "POST", content=b"x" * 12_400_000)).status_code == 200
     assert (await door.ask("api", "/v1/brands", "POST", content=b"x" * 12_600_000)).status_code in {413, 502}

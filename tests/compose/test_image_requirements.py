@@ -43,6 +43,7 @@ def needed(package: str, extras: frozenset[str] = frozenset(), seen: set[str] | 
     return {name for name in seen if not name.startswith(OURS)}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("service", PROCESSES)
 def test_everything_that_a_service_needs_is_selected(service: str) -> None:
     assert needed(f"{OURS}{service}") <= names(selection(f"services/{service}"))

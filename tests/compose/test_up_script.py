@@ -175,6 +175,7 @@ def test_data_whose_passwords_are_gone_are_not_locked_out_by_new_ones(up: Up) ->
     assert list(up.settings.parent.glob("settings.env*")) == []
 
 
+@pytest.mark.extended
 def test_databases_of_another_major_version_are_not_touched(up: Up) -> None:
     assert up().returncode == 0
     up.tell("has-data", "18\n")
@@ -275,6 +276,7 @@ def test_what_opened_everything_is_told_to_mean_nothing_any_more(up: Up) -> None
     assert f"Site         http://localhost:{up.environment['PUBLISHER_PORT']}/" in done.stdout
 
 
+@pytest.mark.extended
 def test_settings_that_fix_a_version_are_told(up: Up) -> None:
     up.settings.write_text("VERSION=0.0.9\nPOSTGRES_IMAGE=postgres:16\n")
     assert "fixes VERSION POSTGRES_IMAGE;" in up().stderr
@@ -302,6 +304,7 @@ def test_a_door_to_the_outside_needs_the_addresses_of_its_visitors(
     assert "https://articles.example.org/ and https://posts.example.org/" in done.stdout
 
 
+@pytest.mark.extended
 def test_nobody_being_told_of_alerts_is_said(up: Up) -> None:
     assert "sent to nobody" in up().stdout
     assert "sent to nobody" not in up(ALERT_WEBHOOK_URL="https://chat.example.org/hook").stdout

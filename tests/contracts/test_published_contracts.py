@@ -103,6 +103,7 @@ def message_with_a_word_of_its_own(document: Node) -> None:
     document["components"]["messages"]["social.create"]["schema"] = {}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "mistake",
     [

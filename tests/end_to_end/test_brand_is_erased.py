@@ -140,6 +140,7 @@ async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everythi
         assert (await client.get("/sites/never/x")).status_code == 404
 
 
+@pytest.mark.extended
 async def test_what_is_with_others_is_told_by_whoever_put_it_there_and_forgotten_later(
     everything: FilledBrand,
 ) -> None:
@@ -242,6 +243,7 @@ async def test_who_does_not_answer_is_asked_again(everything: FilledBrand) -> No
     assert [message.payload for message in again] == [message.payload for message in lost if ours(message)]
 
 
+@pytest.mark.extended
 async def test_what_comes_late_is_dropped_and_makes_nothing_anew(everything: FilledBrand) -> None:
     await everything.erase()
     about = {"brand_slug": "acme", "content_id": new_event_id()}

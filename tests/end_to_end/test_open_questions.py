@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from pydantic import SecretStr
 
 from chassis.testing import eventually, running
@@ -72,6 +73,7 @@ class ReadingModel(ScriptedModel):
         return {"title": "Cold brew", "description": KNOWN[0].split(". ")[0] + ".", "key_points": []}
 
 
+@pytest.mark.extended
 async def test_research_that_was_away_answers_the_open_question_of_an_article(
     broker_urls: dict[str, str],
     make_database: Callable[[str], Awaitable[str]],

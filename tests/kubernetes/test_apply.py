@@ -140,6 +140,7 @@ def test_a_store_for_backups_whose_keys_nobody_gave_ends_it_before_anything(
     assert cluster.apply("dev").returncode == 0
 
 
+@pytest.mark.extended
 def test_addresses_of_examples_end_it_before_anything(kubectl: Path, tmp_path: Path) -> None:
     cluster = Cluster(tmp_path, kubectl, DONE)
     result = cluster.apply("prod", with_addresses=False)

@@ -93,6 +93,7 @@ async def test_a_passkey_that_could_open_nothing_is_refused(console: Any, signed
     await expect(signed_in.get_by_role("button", name="Rename")).to_have_count(0)
 
 
+@pytest.mark.extended
 async def test_over_plain_http_the_page_says_that_passkeys_need_https(person: httpx.AsyncClient) -> None:
     shown = (await person.get("/me")).text
     assert "Passkeys need https" in shown

@@ -181,6 +181,7 @@ async def test_what_cannot_be_connected_is_refused_in_words(replicas: tuple[Gate
         assert (await api.delete("/v1/providers/brave")).status_code == 404
 
 
+@pytest.mark.extended
 async def test_rotating_both_kinds_of_keys_under_load_fails_nothing(
     replicas: tuple[GatewayApp, GatewayApp], keys_file: Path
 ) -> None:

@@ -73,6 +73,7 @@ PRIVATE: list[Endpoint] = [
 ]  # fmt: skip
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("endpoint", PRIVATE)
 async def test_a_name_with_one_private_address_is_refused_first_and_after_a_redirect(
     egress: EgressClient, names: Names, public: Site, endpoint: Endpoint

@@ -146,6 +146,7 @@ def search(api: httpx.AsyncClient, query: str, brand: str = "acme") -> Awaitable
     return api.post("/v1/search", json={"query": query, "brand": brand})
 
 
+@pytest.mark.extended
 async def test_two_replicas_together_ask_no_more_than_the_account_may(replicas: Replicas) -> None:
     async with serving(fake := FakeSearxng()) as url:
         await connect(replicas[0], "searxng", url=url, per_minute=1, together=3)

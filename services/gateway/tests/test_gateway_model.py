@@ -254,6 +254,7 @@ async def test_an_answer_without_a_message_is_no_answer_and_counts_in_full(
     assert entry["spent"] == entry["maximum"] == await spent(api)
 
 
+@pytest.mark.extended
 async def test_an_answer_that_does_not_say_what_it_used_counts_in_full(
     model: FakeModel, ask: Ask, api: httpx.AsyncClient
 ) -> None:

@@ -285,6 +285,7 @@ async def test_replicas_take_turns_at_a_host_as_far_apart_as_it_wants(
     assert not early, (began, times)
 
 
+@pytest.mark.extended
 async def test_whose_turn_is_too_far_away_is_told_when_to_come_again(one: Replica, public: Site) -> None:
     public.pages["/robots.txt"] = answer(b"User-agent: *\nCrawl-delay: 100\n")
     public.pages |= {"/a": answer(b"a"), "/b": answer(b"b")}

@@ -199,6 +199,7 @@ async def test_the_same_command_five_times_pays_once(
     assert (other.status_code, other.json()["type"]) == (422, "key.used")
 
 
+@pytest.mark.extended
 async def test_a_full_cap_says_when_the_next_day_begins(
     brave: FakeBrave, ask: Ask, api: httpx.AsyncClient
 ) -> None:

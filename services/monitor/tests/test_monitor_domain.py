@@ -97,6 +97,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.extended
 @given(
     payload=st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), JSON),
     extra=JSON,

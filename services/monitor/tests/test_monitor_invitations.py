@@ -30,6 +30,7 @@ async def everything_kept(database: Database) -> str:
     return "\n".join(row[0] for each in rows for row in each)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("language", "subject", "words"),
     [

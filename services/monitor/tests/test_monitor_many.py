@@ -161,6 +161,7 @@ async def test_a_letter_is_found_by_any_of_its_ids_without_reading_others(many: 
         assert noted.rows_read < 10
 
 
+@pytest.mark.extended
 async def test_a_search_that_takes_too_long_is_ended(many: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filtering, "SEARCH_SECONDS", 0.001)
     wanted = DeadLetterFilter(DeadLetterState.OPEN, payload="nothing has this")
@@ -175,6 +176,7 @@ async def test_a_search_that_takes_too_long_is_ended(many: Database, monkeypatch
             )
 
 
+@pytest.mark.extended
 async def test_open_ones_are_counted_whatever_the_page_is_of(many: Database) -> None:
     async with explained(many) as connection:
         page = await queries.fetch_page(

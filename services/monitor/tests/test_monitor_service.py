@@ -182,6 +182,7 @@ async def _count(api: httpx.AsyncClient, wanted: int) -> bool:
     return len(await listed(api)) == wanted
 
 
+@pytest.mark.extended
 async def test_the_idle_process_is_small_and_stops_when_asked(
     make_database: MakeDatabase,
     broker_urls: dict[str, str],

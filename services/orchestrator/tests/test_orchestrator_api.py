@@ -263,6 +263,7 @@ async def test_the_largest_batch_there_can_be_fits(api: httpx.AsyncClient, brand
     assert (accepted.status_code, accepted.json()["total"]) == (202, 1000)
 
 
+@pytest.mark.extended
 async def test_many_unknown_fields_are_not_looked_at_one_by_one(api: httpx.AsyncClient, brand: str) -> None:
     body = json.dumps({f"f{number}": 0 for number in range(150_000)})
     answer = await api.post(f"/v1/brands/{brand}/research", content=body)

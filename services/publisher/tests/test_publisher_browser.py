@@ -248,6 +248,7 @@ async def test_checkers_find_nothing_on_any_page(
     assert len(await page_checks.accessibility(tab.page)) >= 2, "what is wrong is found"
 
 
+@pytest.mark.extended
 async def test_long_tables_open_without_a_script_and_are_printed(tab: Tab, origin: str) -> None:
     await tab.page.goto(f"{origin}/sites/daily-grind/cold-brew")
     cell = tab.page.get_by_text("row 13", exact=True)

@@ -98,6 +98,7 @@ async def test_a_picture_is_drawn_once_however_many_ask_for_it(web: Web) -> None
     assert sorted(log["format"] for log in logs if log["event"] == "cover_drawn") == ["jpg", "png"]
 
 
+@pytest.mark.extended
 async def test_two_replicas_serve_one_picture_under_one_address(
     web: Web, database: Database, publication: MakePublication
 ) -> None:

@@ -226,6 +226,7 @@ def test_right_to_left_covers_begin_at_the_right() -> None:
     assert 1128 <= right <= 1142
 
 
+@pytest.mark.extended
 def test_drawing_takes_bounded_memory_whatever_the_name_is() -> None:
     draw(cover(), Format.PORTRAIT)
     tracemalloc.start()

@@ -161,6 +161,7 @@ async def test_a_command_becomes_a_page_that_can_be_read_and_an_event(
     assert memory_of(service.process.pid) < resting_memory
 
 
+@pytest.mark.extended
 async def test_an_article_that_appears_late_is_published_by_a_retry(
     service: Running, orchestrator: Any
 ) -> None:

@@ -116,6 +116,7 @@ async def indexed(database: Database) -> dict[str, int]:
     return {row["path"]: row["document_id"] for row in rows}
 
 
+@pytest.mark.extended
 async def test_another_folder_replaces_the_first(
     research_database: Database, folder: Path, tmp_path: Path
 ) -> None:

@@ -73,6 +73,7 @@ async def counts(database: Database) -> dict[str, int]:
         return await listing.count_by_state(connection)
 
 
+@pytest.mark.extended
 async def test_a_file_that_was_only_touched_is_not_read_again(
     research_database: Database, folder: Folder
 ) -> None:

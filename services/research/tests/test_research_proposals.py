@@ -120,6 +120,7 @@ async def test_without_a_usable_answer_the_rules_do(world: World, model: FakeMod
     assert searched(world) == BY_RULE
 
 
+@pytest.mark.extended
 async def test_without_a_model_or_money_for_it_the_rules_do(world: World, model: FakeModel) -> None:
     # Enough for three searches, and not for the 300 tokens that an answer may have.
     await world.api.put("/v1/spend/caps/acme", json={"day": 0.016, "month": 1})

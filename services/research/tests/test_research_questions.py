@@ -121,6 +121,7 @@ async def test_answers_are_stored_once_under_the_id_that_was_asked_for_and_nothi
     assert fresh == 0
 
 
+@pytest.mark.extended
 async def test_the_web_is_searched_for_as_many_questions_as_the_brand_pays_for(world: World) -> None:
     world.write("http://one.example/c")
     world.write("http://two.example/e", page(TEXTS["e"], title="Coffee from a tap"))
@@ -135,6 +136,7 @@ async def test_the_web_is_searched_for_as_many_questions_as_the_brand_pays_for(w
     assert [each.query_params["q"] for each in world.brave.requests] == [KEEPS]
 
 
+@pytest.mark.extended
 async def test_without_money_a_provider_or_a_gateway_the_folder_has_to_do(
     world: World, provider: SourcesProvider
 ) -> None:

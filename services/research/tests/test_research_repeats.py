@@ -158,6 +158,7 @@ def test_figures_and_case_do_not_tell_notices_apart() -> None:
     assert remove_paragraphs("Keep this.\n\nPage 3 of 12", {fingerprint("page 0 of 0")}) == "Keep this."
 
 
+@pytest.mark.extended
 async def test_many_pages_are_counted_in_time(research_database: Database, tmp_path: Path) -> None:
     for n in range(300):
         write(
@@ -172,6 +173,7 @@ async def test_many_pages_are_counted_in_time(research_database: Database, tmp_p
         assert await connection.fetchval("select count(*) from passages") == 300
 
 
+@pytest.mark.extended
 @given(st.lists(st.text() | st.text(st.characters(max_codepoint=127)), max_size=3))
 @example(["One two_three\x1ffour", "FIVE 6 seven"])
 @example(["Gro\u00dfe Stra\u00dfe in \u0130stanbul, two of them"])

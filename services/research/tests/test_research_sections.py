@@ -96,6 +96,7 @@ DISKS = {
 }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("keyword", "expected"),
     [

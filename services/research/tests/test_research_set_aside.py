@@ -183,6 +183,7 @@ async def test_who_was_killed_over_the_first_files_tells_nobody_that_there_is_no
     await asyncio.gather(running, return_exceptions=True)
 
 
+@pytest.mark.extended
 async def test_who_is_stopped_while_reading_condemns_nothing(
     research_database: Database, folder: Folder
 ) -> None:
@@ -197,6 +198,7 @@ async def test_who_is_stopped_while_reading_condemns_nothing(
     assert await problems(research_database) == {}
 
 
+@pytest.mark.extended
 async def test_replicas_take_turns_and_read_each_document_once(
     research_database: Database, folder: Folder
 ) -> None:

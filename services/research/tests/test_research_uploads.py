@@ -136,6 +136,7 @@ async def place(research_database: Database, tmp_path: Path) -> AsyncIterator[Pl
         yield place
 
 
+@pytest.mark.extended
 async def test_a_brands_documents_are_searched_with_the_folder_and_by_nobody_else(place: Place) -> None:
     await place.corpus.refresh()
     async with place.running():
@@ -357,6 +358,7 @@ async def test_uploads_have_bounds(place: Place, monkeypatch: pytest.MonkeyPatch
     assert (await place.add("third", "a.txt", "x" * 101)).status_code == 409
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("brand", "name", "content", "about", "status", "said"),
     [

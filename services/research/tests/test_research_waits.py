@@ -192,6 +192,7 @@ async def test_money_is_waited_for_as_often_as_it_takes_and_paid_once_it_is_ther
     assert len(world.brave.requests) == 2
 
 
+@pytest.mark.extended
 async def test_what_is_free_does_when_it_is_enough_and_says_what_was_left_out(
     world: World, research_database: Database
 ) -> None:

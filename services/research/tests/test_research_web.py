@@ -20,6 +20,7 @@ from tests.fixtures.sites import Request, answer, redirect
 from tests.fixtures.web_research import BRAVE_KEY, SEARCHED, TEXTS, World, behind, page
 
 
+@pytest.mark.extended
 async def test_what_searches_find_is_read_and_becomes_sources_with_all_they_say(world: World) -> None:
     head = (
         '<meta name="author" content="Ada Lovelace"><meta name="date" content="2024-05-01">'
@@ -132,6 +133,7 @@ async def test_of_one_text_at_several_addresses_one_is_a_source(world: World) ->
     assert world.paths_read.count("/a") == 1
 
 
+@pytest.mark.extended
 async def test_what_asks_not_to_be_used_is_not_and_a_refusal_says_what_was_tried(world: World) -> None:
     world.write("http://one.example/a", x_robots_tag="otherbot: all, brandengine: noindex")
     world.write("http://two.example/b", page(TEXTS["b"], head='<meta name="robots" content="follow, NOAI">'))
@@ -211,6 +213,7 @@ async def test_a_json_feed_is_read_by_whatever_name_it_is_sent(world: World, med
     }
 
 
+@pytest.mark.extended
 async def test_the_same_command_pays_once_and_another_brand_for_itself(world: World) -> None:
     for path, host in zip("abc", ("one", "two", "three"), strict=True):
         world.write(f"http://{host}.example/{path}")
@@ -303,6 +306,7 @@ async def test_a_gateway_that_is_away_is_waited_for_and_none_at_all_is_said(
         await without.search(ResearchQuery("cold brew", "acme", SEARCHED, command=uuid4()))
 
 
+@pytest.mark.extended
 async def test_a_gateway_that_comes_back_is_found_by_whoever_asks_for_pages_alone(
     world: World,
     free_port: Callable[[], int],
@@ -325,6 +329,7 @@ async def test_a_gateway_that_comes_back_is_found_by_whoever_asks_for_pages_alon
             assert isinstance(await eventually(found), ResearchResult)
 
 
+@pytest.mark.extended
 async def test_where_no_page_may_be_read_no_search_is_paid_for(
     world: World, make_database: Callable[[str], Awaitable[str]]
 ) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import httpx
+import pytest
 from lxml import etree, html
 
 from envelope.brand.payloads import SocialCreate
@@ -207,6 +208,7 @@ async def test_an_unchanged_page_is_not_sent_again(social: Any, new_command: New
     assert "immutable" in response.headers["cache-control"]
 
 
+@pytest.mark.extended
 async def test_pages_are_read_while_posts_are_made(social: Any, new_command: NewCommand) -> None:
     await social.post(new_command())
     await social.send(*(new_command() for _ in range(30)))

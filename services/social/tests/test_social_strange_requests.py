@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from chassis.testing.strange_requests import FuzzTarget, ask_strangely
 from envelope.brand.payloads import SocialCreate
 
@@ -20,6 +22,7 @@ PATHS = (
 )
 
 
+@pytest.mark.extended
 async def test_nothing_that_is_asked_makes_the_feeds_fail(
     social: Any, new_command: Callable[..., SocialCreate]
 ) -> None:

@@ -67,6 +67,7 @@ _SECTIONS = st.recursive(
 )
 
 
+@pytest.mark.extended
 @given(_SECTIONS)
 def test_a_section_is_the_same_after_json(section: Section) -> None:
     assert decode_section(json.loads(json.dumps(encode_section(section)))) == section

@@ -19,6 +19,7 @@ def test_committed_schemas_are_those_of_the_catalogue() -> None:
     assert committed == generate(CATALOGUE), "run `make schemas`, and read the change: it must be additive"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", sorted(generate(CATALOGUE)))
 def test_a_schema_is_compatible_with_itself(name: str) -> None:
     schema = json.loads(generate(CATALOGUE)[name])

@@ -43,6 +43,7 @@ def kiln_folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.extended
 def test_the_sample_corpus_gives_an_article_with_its_sources() -> None:
     ended = command("--sources", DEMO, "cold brew")
     assert (ended.returncode, ended.stderr) == (0, "")

@@ -165,6 +165,7 @@ async def test_what_opens_nothing_says_why(both: Both) -> None:
     assert (revoked.status_code, "was revoked" in revoked.json()["detail"]) == (401, True)
 
 
+@pytest.mark.extended
 async def test_while_the_orchestrator_is_away_the_service_key_opens_and_whom_it_knows(both: Both) -> None:
     known, _ = await both.key("known", "read")
     unknown, _ = await both.key("unknown", "read")

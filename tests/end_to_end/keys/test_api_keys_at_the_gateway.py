@@ -72,6 +72,7 @@ async def keys(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
         yield Keys(app, orchestrator, gateway)
 
 
+@pytest.mark.extended
 async def test_an_operator_connects_an_account_and_the_audit_log_names_them(keys: Keys) -> None:
     key = await keys.key(*ALL)
     form = {"kind": "webhook", "brands": ["acme"], "settings": {"url": "https://hooks.example/a"}}
@@ -90,6 +91,7 @@ async def test_each_route_still_needs_its_scope(keys: Keys) -> None:
     assert (await keys.ask(reader, "DELETE", "/v1/accounts/hook")).status_code == 403
 
 
+@pytest.mark.extended
 async def test_a_key_of_some_brands_opens_nothing(keys: Keys) -> None:
     bound = await keys.key(*ALL[:4], brands=["acme"], per_minute=6_000)
     for each in sorted(OPENED_BY_API_KEYS):
@@ -108,5 +110,6 @@ async def test_no_key_uses_an_account_a_model_or_the_way_out(keys: Keys) -> None
         assert (refused.status_code, "only services may do this" in refused.text) == (403, True), each
 
 
+@pytest.mark.extended
 async def test_every_route_that_keys_open_exists(keys: Keys) -> None:
     assert {f"{method.upper()} {path}" for method, path in routes_of(keys.app._app)} >= OPENED_BY_API_KEYS

@@ -61,6 +61,7 @@ async def has_one(url: str) -> bool:
         return queue.declaration_result.message_count == 1
 
 
+@pytest.mark.extended
 async def test_postgres_keeps_what_it_confirmed_through_kill_and_demotion(folder) -> None:
     with PostgresServer(folder / "postgres") as node:
         await node.ready()

@@ -109,6 +109,7 @@ async def test_of_two_who_change_a_schedule_the_second_is_told_and_loses_nothing
     assert (await planned.orchestrator.get_schedule("acme", "news"))["keyword_list"] == ["theirs"]
 
 
+@pytest.mark.extended
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     planned: Any, viewer: httpx.AsyncClient
 ) -> None:

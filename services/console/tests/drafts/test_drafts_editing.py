@@ -1,5 +1,6 @@
 """Differences of versions, two changes in one text, and a paragraph that is cut."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,6 +44,7 @@ def test_two_changes_of_one_line_both_stay() -> None:
     assert "Ten hours. [1]\n\nTwo hours. [1]" in found.text
 
 
+@pytest.mark.extended
 @given(LINES, LINES, LINES)
 def test_nothing_that_somebody_wrote_is_lost(base: str, mine: str, theirs: str) -> None:
     text = merge(base, mine, theirs).text.splitlines()

@@ -46,6 +46,7 @@ def operator(gateway: GatewayApp, tmp_path: Path) -> Operator:
     return Operator(gateway, tmp_path)
 
 
+@pytest.mark.extended
 async def test_a_check_that_reaches_nobody_does_not_say_that_the_account_works(
     operator: Operator, other: OtherSide
 ) -> None:

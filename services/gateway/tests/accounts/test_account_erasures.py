@@ -102,6 +102,7 @@ async def test_an_account_that_has_the_name_now_stays(api: httpx.AsyncClient, ot
     assert await connected(api) == {"own": ["acme"]}
 
 
+@pytest.mark.extended
 async def test_after_a_week_nothing_of_it_is_left(
     api: httpx.AsyncClient, other: OtherSide, owner: asyncpg.Connection, settings: Callable[[], Settings]
 ) -> None:

@@ -225,6 +225,7 @@ async def test_a_private_address_is_not_asked(api: httpx.AsyncClient, other: Oth
     assert "EGRESS_REACHABLE_NETWORKS" in refused.json()["detail"]
 
 
+@pytest.mark.extended
 async def test_it_is_told_whether_anything_was_sent(api: httpx.AsyncClient, other: OtherSide) -> None:
     heard = asyncio.Event()
 

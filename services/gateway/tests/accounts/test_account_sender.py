@@ -77,6 +77,7 @@ async def test_a_process_that_was_paused_before_it_wrote_writes_nothing() -> Non
         assert bytes(there.received) == b""
 
 
+@pytest.mark.extended
 async def test_what_a_paused_process_had_begun_is_not_gone_on_with() -> None:
     async with listening(Listener(answers=False)) as there:
         body = b"x" * 40_000_000 + b"the end"

@@ -40,6 +40,7 @@ def test_what_a_post_on_x_costs(text: str, micros: int) -> None:
     assert kind.cost(context, RemoteRequest("GET", "/2/users/1/tweets")) == 0
 
 
+@pytest.mark.extended
 async def test_posts_on_x_are_in_the_ledger_and_caps_hold(api: httpx.AsyncClient, other: OtherSide) -> None:
     body = {
         "kind": "x",

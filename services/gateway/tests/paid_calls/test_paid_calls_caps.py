@@ -25,6 +25,7 @@ from tests.fixtures.paid_calls.calls import (
 )
 
 
+@pytest.mark.extended
 async def test_fifty_calls_at_once_over_two_replicas_spend_the_cap_and_nothing_more(
     replica: Replica, connections: Connections
 ) -> None:

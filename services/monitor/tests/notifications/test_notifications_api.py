@@ -118,6 +118,7 @@ async def test_a_bot_writes_to_its_usual_chat_or_to_another_of_its_own(
     assert [each["json"]["chat_id"] for each in outside.sent["chat"]] == ["-1001", "@ops"]
 
 
+@pytest.mark.extended
 async def test_what_was_noticed_is_listed_and_acknowledged(
     desk: httpx.AsyncClient, office: Any, outside: Any, record: Record, new_death: NewDeath
 ) -> None:

@@ -102,6 +102,7 @@ async def test_what_was_refused_may_be_mended_and_sent_again(
     assert await counted(orchestrator_database) == (1, 1, 1)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("key", ["", "x" * 201, "tab\there", "é"])
 async def test_a_name_is_short_and_can_be_printed(http: httpx.AsyncClient, key: str) -> None:
     headers = [*SERVICE.items(), ("Idempotency-Key", key.encode("latin-1"))]

@@ -191,6 +191,7 @@ async def test_a_key_that_is_revoked_opens_nothing_from_the_next_request_on_any_
         assert (await make())["about"]["key_id"] != about["key_id"]
 
 
+@pytest.mark.extended
 async def test_the_last_use_is_known_to_the_minute_and_written_once_a_minute(
     http: httpx.AsyncClient, make: Make, orchestrator_database: Database
 ) -> None:

@@ -80,6 +80,7 @@ async def test_every_answer_tells_what_is_left_and_the_one_too_many_is_refused(
     assert "5 times a minute" in problem["detail"]
 
 
+@pytest.mark.extended
 async def test_replicas_count_together(
     replicas: list[httpx.AsyncClient], orchestrator_database: Database
 ) -> None:

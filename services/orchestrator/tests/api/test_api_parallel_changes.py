@@ -95,6 +95,7 @@ async def test_so_many_may_wait_and_the_others_are_asked_to_come_again(
     assert sorted([(await each).status_code for each in changes]) == [200] * 4 + [503] * 6
 
 
+@pytest.mark.extended
 async def test_whoever_may_not_change_a_thing_does_not_wait_for_it(
     http: httpx.AsyncClient, orchestrator_database: Database
 ) -> None:

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import pytest
 import structlog
 
 from envelope import DomainMessage, new_event_id
@@ -123,6 +124,7 @@ async def test_a_draft_that_waits_keeps_its_address_and_its_words_from_no_other(
     assert (content.slug, content.held_for) == ("kiln", ())
 
 
+@pytest.mark.extended
 async def test_what_the_brand_has_said_already_ends_with_the_article_that_says_it(
     orchestrator_database: Database,
     command: DomainMessage[ContentGenerate],

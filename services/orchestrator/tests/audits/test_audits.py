@@ -158,6 +158,7 @@ async def test_all_that_wants_somebodys_eye_is_found(acme: Database, api: httpx.
             assert (await api.get(each["address"])).status_code == 200, each
 
 
+@pytest.mark.extended
 async def test_what_was_mended_since_decided_or_is_of_another_brand_is_not_told(
     acme: Database, api: httpx.AsyncClient
 ) -> None:

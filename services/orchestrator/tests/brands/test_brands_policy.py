@@ -61,6 +61,7 @@ async def test_no_brand_takes_the_name_that_exams_of_judges_count_for(api: httpx
     assert (await api.get("/v1/brands/judge-exams")).status_code == 404
 
 
+@pytest.mark.extended
 async def test_what_the_brand_does_meanwhile_is_no_change_of_its_policy(
     api: httpx.AsyncClient, acme: httpx.Response
 ) -> None:
@@ -136,6 +137,7 @@ async def outbox(database: Database) -> int:
         return count
 
 
+@pytest.mark.extended
 async def test_nothing_is_begun_in_quiet_hours_and_nothing_is_lost(
     api: httpx.AsyncClient, acme: httpx.Response, orchestrator_database: Database
 ) -> None:
@@ -166,6 +168,7 @@ async def test_nothing_is_begun_in_quiet_hours_and_nothing_is_lost(
     assert brand["updated_at"] == quiet.json()["updated_at"]  # nobody has changed anything
 
 
+@pytest.mark.extended
 async def test_quiet_hours_are_ended_when_they_are_over(
     api: httpx.AsyncClient,
     acme: httpx.Response,
@@ -198,6 +201,7 @@ async def test_quiet_hours_are_ended_when_they_are_over(
         await running
 
 
+@pytest.mark.extended
 async def test_what_is_due_in_quiet_hours_is_caught_up_once(
     api: httpx.AsyncClient, acme: httpx.Response, orchestrator_database: Database
 ) -> None:

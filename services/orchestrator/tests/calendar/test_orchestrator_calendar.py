@@ -53,6 +53,7 @@ async def planned(api: httpx.AsyncClient, database: Database, title: str, at: da
     return str(content_id)
 
 
+@pytest.mark.extended
 async def test_articles_and_firings_stand_in_one_order_page_by_page(
     acme: httpx.AsyncClient, orchestrator_database: Database
 ) -> None:

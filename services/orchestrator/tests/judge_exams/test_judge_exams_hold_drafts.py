@@ -67,6 +67,7 @@ async def test_another_model_behind_the_name_is_unexamined_until_the_former_is_b
         assert not (await find_standings(tx.connection, ["judge"]))["judge"].has_passed
 
 
+@pytest.mark.extended
 async def test_a_brand_that_approves_nothing_sees_what_rests_on_an_unexamined_judge(
     orchestrator_database: Database, model: ScriptedModel, message_of: MessageOf
 ) -> None:

@@ -183,6 +183,7 @@ async def test_a_page_that_is_not_public_is_there_if_the_publisher_says_so(
     assert await found(api) == []
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("refusal", [(422, "page.not_configured"), (503, "about:blank")])
 async def test_nobody_to_ask_is_said_and_looked_at_later(
     acme: Database,

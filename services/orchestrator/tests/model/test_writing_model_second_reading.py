@@ -309,6 +309,7 @@ async def test_a_passage_that_speaks_to_the_judge_is_shown_to_nobody(model: Scri
     assert "asino" not in json.dumps([asked.messages for asked in model.asked])
 
 
+@pytest.mark.extended
 async def test_many_sentences_are_read_in_questions_whose_answers_have_room(model: ScriptedModel) -> None:
     numbers = [f"Hoover Dam, which was completed in 1936, is shown on postcard {n}." for n in range(2, 42)]
     passage = " ".join(
@@ -370,6 +371,7 @@ async def message(
     )
 
 
+@pytest.mark.extended
 async def test_what_the_former_version_has_begun_goes_on_and_waits_for_the_budget_and_pays_for_no_reading_twice(
     orchestrator_database: Database, model: ScriptedModel, message: DomainMessage[ContentGenerate]
 ) -> None:

@@ -84,6 +84,7 @@ async def test_the_model_is_told_the_brands_tone_audience_and_length_as_data_and
     assert content.held_for == (f"{content.word_count} words, of at least 1333",)
 
 
+@pytest.mark.extended
 async def test_what_was_answered_is_paid_once_however_often_the_command_comes(
     orchestrator_database: Database,
     model: ScriptedModel,

@@ -221,6 +221,7 @@ def test_an_editor_that_is_not_there_is_named(drafts: Any, draft: UUID, tmp_path
     assert list(tmp_path.glob("draft-*")) == []
 
 
+@pytest.mark.extended
 def test_a_draft_is_approved_for_a_time_and_called_off(draft: UUID, drafts: Any) -> None:
     planned = drafts("approve", draft, "--at", "2107-03-01T09:00+01:00")
     assert planned.code == 0, planned.err
@@ -250,6 +251,7 @@ def test_an_article_that_has_its_time_is_moved_in_the_calendar_like_a_post(
     assert (off.code, off.err.strip().endswith("on site: waiting")) == (0, True), off.err
 
 
+@pytest.mark.extended
 def test_targets_are_set_shown_and_asked_again(draft: UUID, brandctl: Any, live_api: httpx.Client) -> None:
     done = brandctl("brands", "set", "acme", "--targets", "site, company-blog")
     assert (done.code, "site, company-blog" in done.out) == (0, True), done.err

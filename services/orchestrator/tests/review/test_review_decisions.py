@@ -70,6 +70,7 @@ async def test_the_approved_version_is_what_is_published_whatever_is_edited_late
     )
 
 
+@pytest.mark.extended
 async def test_an_edit_is_measured_kept_and_published_once_approved(waiting: Any) -> None:
     edited = await waiting.decide("edit", version=1, body_markdown=SHORTER, comment="sooner")
     assert (edited.json()["state"], edited.json()["version"], edited.json()["made_by"]) == (
@@ -95,6 +96,7 @@ async def test_nothing_is_kept_of_an_edit_that_changes_nothing(waiting: Any) -> 
     assert (same.status_code, same.json()["version"]) == (200, 1)
 
 
+@pytest.mark.extended
 async def test_an_older_version_is_approved_only_if_that_is_said(waiting: Any) -> None:
     await waiting.decide("edit", version=1, body_markdown=SHORTER)
     refused = await waiting.decide("approve", version=1)
@@ -155,12 +157,14 @@ async def test_two_edits_of_one_version_do_not_overwrite_each_other(waiting: Any
     assert (await waiting.draft())["version"] == 2
 
 
+@pytest.mark.extended
 async def test_approvals_at_the_same_moment_send_one_message(waiting: Any) -> None:
     answers = await asyncio.gather(*(waiting.decide("approve", version=1) for _ in range(8)))
     assert {answer.status_code for answer in answers} == {200}
     assert types(await waiting.sent()) == ["content.generated"]
 
 
+@pytest.mark.extended
 async def test_a_correction_is_published_at_the_same_address_and_not_posted_again(waiting: Any) -> None:
     await waiting.decide("approve", version=1)
     await waiting.handle(*await waiting.sent())
@@ -269,6 +273,7 @@ async def test_a_page_is_taken_down_once_and_an_approval_brings_it_back(waiting:
     assert (keyword["reason"], keyword["posts"][0]["state"]) == (None, "posted")
 
 
+@pytest.mark.extended
 async def test_a_draft_whose_cycle_is_gone_is_published_all_the_same(waiting: Any) -> None:
     async with waiting.database.connection() as connection:
         await connection.execute("delete from cycles")
@@ -278,6 +283,7 @@ async def test_a_draft_whose_cycle_is_gone_is_published_all_the_same(waiting: An
     assert sent[0].payload.target == "site"
 
 
+@pytest.mark.extended
 async def test_an_approval_before_the_router_knows_of_the_draft_holds(make_waiting: Any) -> None:
     waiting = await make_waiting(held_for=("231 words",))
     await waiting.decide("approve", version=1)
@@ -327,6 +333,7 @@ async def test_who_decided_what_is_kept(waiting: Any) -> None:
     ]
 
 
+@pytest.mark.extended
 async def test_a_cycle_whose_draft_waits_is_told_of_once_that_is_decided(waiting: Any) -> None:
     async def told() -> list[Any]:
         await announce_due_events(waiting.database)

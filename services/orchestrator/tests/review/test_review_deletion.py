@@ -102,6 +102,7 @@ async def test_the_address_of_a_deleted_page_is_given_to_no_other(make_waiting: 
     assert (await second.article())["slug"] == "cold-brew-2"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("content_id", "reason", "status"), [(None, " ", 422), (UUID(int=9), "wrong", 404)])
 async def test_what_cannot_be_deleted_is_refused(
     waiting: Any, content_id: UUID | None, reason: str, status: int

@@ -136,6 +136,7 @@ async def test_what_the_judge_refuses_is_marked_and_may_be_published(
     (await draft.decide("approve", version=2)).raise_for_status()
 
 
+@pytest.mark.extended
 async def test_a_judge_that_is_away_is_waited_for_and_one_that_fails_leaves_the_rules_verdicts(
     draft: Any, judged_api: httpx.AsyncClient, model: ScriptedModel
 ) -> None:

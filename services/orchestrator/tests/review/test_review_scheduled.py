@@ -80,6 +80,7 @@ async def test_exactly_the_approved_version_is_published_at_its_time_and_once(
     assert again.json().items() <= draft.items()
 
 
+@pytest.mark.extended
 async def test_it_can_be_moved_and_called_off(waiting: Any) -> None:
     await schedule(waiting)
     later = TOMORROW + timedelta(days=1)
@@ -178,6 +179,7 @@ async def test_a_time_that_is_none_is_refused(waiting: Any, at: str, why: str) -
     assert (await waiting.draft())["state"] == "waiting"
 
 
+@pytest.mark.extended
 async def test_what_has_a_time_waits_for_nobody(make_waiting: Any) -> None:
     drafts = [await make_waiting(f"keyword {number}") for number in range(5)]
     first = drafts[0]

@@ -306,6 +306,7 @@ async def test_a_firing_that_fails_is_tried_again_and_then_parked_where_a_person
     assert fired["failure"] is None
 
 
+@pytest.mark.extended
 async def test_one_that_fails_does_not_keep_the_others_from_firing(
     acme: Database, api: httpx.AsyncClient, owner: asyncpg.Connection
 ) -> None:

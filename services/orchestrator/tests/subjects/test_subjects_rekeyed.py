@@ -61,6 +61,7 @@ async def article_keys(desk: Desk) -> dict[str, str]:
     return {row["keyword"]: row["subject_key"] for row in rows}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("migrates", [True, False])
 async def test_articles_with_keys_of_the_former_revision_are_found(
     desk: Desk, orchestrator_url: str, *, migrates: bool

@@ -72,6 +72,7 @@ async def test_one_that_failed_goes_on_behind_its_last_answer_and_pays_for_none_
     assert "its article is written" in refused.json()["detail"]
 
 
+@pytest.mark.extended
 async def test_it_begins_anew_if_that_is_asked_for(writing: Any) -> None:
     await fail(writing)
 
@@ -115,6 +116,7 @@ async def test_what_was_thought_lost_and_comes_after_all_stands_back(writing: An
     assert all(each.key.startswith(str(lost.event_id)) for each in writing.model.asked)
 
 
+@pytest.mark.extended
 async def test_whoever_was_frozen_begins_no_further_step_once_another_has_taken_over(writing: Any) -> None:
     (frozen,) = await writing.sent()
     answer = writing.model.reply
@@ -140,6 +142,7 @@ async def test_whoever_was_frozen_begins_no_further_step_once_another_has_taken_
     assert (await writing.seen())["state"] == "done"
 
 
+@pytest.mark.extended
 async def test_a_dead_letter_of_it_that_is_replayed_waits_while_it_is_in_hand(writing: Any) -> None:
     command = await fail(writing)
     await retry(writing)

@@ -95,6 +95,7 @@ async def test_what_a_workflow_waits_for_and_what_went_wrong_are_told(writing: A
     assert await writing.listed("waiting") == []
 
 
+@pytest.mark.extended
 async def test_what_stands_still_without_a_wait_is_stuck_and_counted_as_such(writing: Any) -> None:
     (command,) = await writing.sent()
     writing.model.replies["Outline"] = [BROKEN]

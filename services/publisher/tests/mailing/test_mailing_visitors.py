@@ -47,6 +47,7 @@ async def sign_ups(client: httpx.AsyncClient, names: str, forwarded: str | None 
     ]
 
 
+@pytest.mark.extended
 async def test_one_visitor_cannot_use_up_what_the_others_need(newsletter: Any) -> None:
     async with publisher_behind(newsletter, ["127.0.0.1"]) as client:
         assert await sign_ups(client, "abcdefghij", EVE) == [303] * OF_ONE + [429] * 8

@@ -29,6 +29,7 @@ PATHS = [
 ]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("path", PATHS)
 async def test_every_answer_is_protected_cacheable_and_asked_again_cheaply(web: Web, path: str) -> None:
     await web.publish()

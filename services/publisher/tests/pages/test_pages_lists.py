@@ -111,6 +111,7 @@ async def test_an_empty_service_says_that_nothing_is_published(web: Web) -> None
     assert (await web.get("/robots.txt")).text == "User-agent: *\nAllow: /\n"
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "path",
     [

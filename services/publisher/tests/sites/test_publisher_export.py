@@ -127,6 +127,7 @@ async def test_every_link_of_an_exported_site_leads_to_a_file_and_browsers_read_
     assert (again.code, "not an empty folder" in again.err) == (2, True)
 
 
+@pytest.mark.extended
 async def test_where_the_files_will_be_is_what_canonical_addresses_and_feeds_say(
     brandctl: Operator, tmp_path: Path
 ) -> None:

@@ -49,6 +49,7 @@ def test_browsers_count_and_what_names_itself_a_robot_does_not(agent: str, count
     assert not is_person(Headers({"user-agent": agent, "sec-purpose": "prefetch;prerender"}))
 
 
+@pytest.mark.extended
 async def test_views_are_told_by_day_and_page(
     database: Database, publication: Callable[..., RenderedArticle], tmp_path: Path
 ) -> None:
@@ -105,6 +106,7 @@ async def test_views_are_told_by_day_and_page(
         assert (left.json()["total"], left.json()["pages"]) == (0, [])
 
 
+@pytest.mark.extended
 async def test_what_was_counted_is_written_before_the_process_ends(
     make_database: Callable[[str], Awaitable[str]],
     rabbitmq_url: str,

@@ -198,6 +198,7 @@ async def test_a_process_that_ends_before_it_has_noted_what_it_did_leaves_one_ar
     assert len(await shown(there)) == await made(there) == 1
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", EVERY)
 async def test_what_was_never_there_is_not_made_to_be_taken_down(targets: Any, there: Any, kind: str) -> None:
     content_id = targets.orchestrator.add(taken_down_at="2026-02-01T10:00:00Z", held_for=["wrong"])
@@ -206,6 +207,7 @@ async def test_what_was_never_there_is_not_made_to_be_taken_down(targets: Any, t
     assert await made(there) == 0
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", EDITED)
 async def test_what_a_person_changed_there_is_overwritten_only_when_told(
     targets: Any, there: Any, kind: str
@@ -226,6 +228,7 @@ async def test_what_a_person_changed_there_is_overwritten_only_when_told(
     assert await made(there) == 1
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", EDITED)
 async def test_what_a_person_deleted_there_is_made_anew_only_when_told(
     targets: Any, there: Any, kind: str
@@ -264,6 +267,7 @@ async def test_whatever_goes_wrong_at_whichever_request_one_article_is_there(
         assert {each["status"] for each in there.posts.values()} == {"publish"}
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("kind", ACCOUNTS)
 async def test_who_is_asked_too_often_is_asked_again_when_it_says(
     targets: Any, there: Any, kind: str

@@ -72,6 +72,7 @@ async def test_a_brand_names_its_own_folder_those_below_it_and_those_it_was_give
         assert (await api.put("a", folder)).status_code == 200, folder
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("folder", ["sites/blog", "Sites/Blog", "sites/blog/posts", "sites"])
 async def test_no_two_brands_have_folders_that_overlap(api: Api, folder: str) -> None:
     assert (await api.put("a", "sites/blog")).status_code == 200

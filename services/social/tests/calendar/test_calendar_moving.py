@@ -110,6 +110,7 @@ async def test_one_is_put_first_and_the_queue_put_into_another_order(calendar: A
     assert twice.status_code == 422
 
 
+@pytest.mark.extended
 async def test_one_is_taken_out_and_put_back(calendar: Any) -> None:
     await calendar.set_slots()
     first, second = [await calendar.planned(correlation_id="chain-1") for _ in range(2)]

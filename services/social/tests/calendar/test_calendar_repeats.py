@@ -117,6 +117,7 @@ async def test_without_slots_or_with_all_of_them_taken_nothing_is_posted_again(c
     assert await repetitions(calendar) == []
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("has_slots", [True, False])
 async def test_a_recurring_post_comes_at_its_times(calendar: Any, has_slots: bool) -> None:
     if has_slots:

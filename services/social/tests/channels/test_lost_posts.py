@@ -62,6 +62,7 @@ async def test_what_never_arrived_is_sent_again_though_clocks_differ(
     assert sent.counted[0] == 1
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("fault", ["reset_before", "reset_after"])
 @pytest.mark.parametrize("case", [MASTODON, X, BY_NAME["linkedin organisation"]], ids=lambda case: case.name)
 async def test_a_server_that_is_hours_off_or_tells_no_time_proves_nothing(
@@ -248,6 +249,7 @@ async def test_a_post_whose_receipt_is_lost_is_not_made_again_whatever_was_sent(
     assert again.counted[0] == 1
 
 
+@pytest.mark.extended
 @by_time
 async def test_a_post_whose_receipt_may_be_lost_is_made_where_none_is_like_it(
     case: ChannelCase, world: World

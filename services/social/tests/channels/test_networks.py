@@ -177,6 +177,7 @@ async def test_a_lost_post_is_found_behind_many_others(
     assert sent.result.remote["url"]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("case", [INSTAGRAM, THREADS], ids=lambda case: case.name)
 async def test_a_post_counts_as_posted_without_its_address_if_that_cannot_be_asked_for(
     world: World, case: ChannelCase, monkeypatch: pytest.MonkeyPatch

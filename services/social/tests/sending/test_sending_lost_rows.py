@@ -67,6 +67,7 @@ async def test_posts_that_were_announced_are_there_again_and_none_goes_out_twice
     assert {each["post_url"] for each in listed} >= {first["mastodon"], first["webhook"]}
 
 
+@pytest.mark.extended
 async def test_a_row_that_has_forgotten_its_post_remembers_it_before_it_is_sent(
     social: Any,
     networks: Networks,

@@ -38,6 +38,7 @@ async def posts(social: Any, **query: Any) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.extended
 async def test_each_channel_has_its_own_text_once_and_a_repeated_command_finds_it(
     social: Any, networks: Networks, new_command: NewCommand
 ) -> None:
@@ -71,6 +72,7 @@ async def test_each_channel_has_its_own_text_once_and_a_repeated_command_finds_i
     assert [len(each.accepted) for each in networks.all] == [1, 1, 1]
 
 
+@pytest.mark.extended
 async def test_the_log_tells_of_each_post_that_is_out_and_of_each_that_is_not(
     social: Any, networks: Networks, new_command: NewCommand
 ) -> None:
@@ -341,6 +343,7 @@ async def test_a_brand_says_where_the_link_stands_and_which_hashtags(
     assert (listed["mastodon"]["is_set"], listed["mastodon"]["link"]) == (False, "in_text")
 
 
+@pytest.mark.extended
 async def test_a_token_that_is_valid_no_more_is_told_in_plain_words(
     social: Any, networks: Networks, new_command: NewCommand
 ) -> None:

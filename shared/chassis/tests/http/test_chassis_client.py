@@ -165,6 +165,7 @@ async def test_what_keeps_several_away_names_to_each_its_own_and_no_other(
         assert [str(each) in told for each in ids] == [each == own for each in ids]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("status", "headers", "kind", "after"),
     [

@@ -86,6 +86,7 @@ async def in_chunks(count: int) -> AsyncIterator[bytes]:
         yield b" " * LIMIT
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("key", [None, "", "wrong", "é"])
 @pytest.mark.parametrize("body", [b"", b"{broken", b" " * (LIMIT + 1)])
 async def test_without_the_key_nothing_is_said_about_anything_else(

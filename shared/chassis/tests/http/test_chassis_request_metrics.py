@@ -81,6 +81,7 @@ async def counted(client: httpx.AsyncClient) -> dict[Labels, float]:
     }
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     ("method", "path", "labels"),
     [

@@ -11,6 +11,7 @@ from messaging.broker.bulk_publish import BulkPublisher
 QUEUE = "research-commands"
 
 
+@pytest.mark.extended
 async def test_what_the_broker_never_confirms_goes_over_another_connection(world, monkeypatch) -> None:
     monkeypatch.setattr(publisher, "CONFIRM_SECONDS", 3.0)
     service = world.service()

@@ -95,6 +95,7 @@ async def refused_alone_are_left(world) -> bool:
     )
 
 
+@pytest.mark.extended
 async def test_a_service_that_lost_its_connection_consumes_again_as_its_own_user(
     world, broker_urls: dict[str, str]
 ) -> None:

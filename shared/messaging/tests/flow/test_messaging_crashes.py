@@ -85,6 +85,7 @@ async def test_what_came_back_once_is_handled_side_by_side(world) -> None:
     assert await world.effects() == ["a", "b", "c"]
 
 
+@pytest.mark.extended
 async def test_a_handler_knows_that_all_others_wait_for_it(world) -> None:
     alone: list[bool] = []
 
@@ -127,6 +128,7 @@ async def make_suspect(world) -> None:
         await world.broker.refuse(QUEUE)
 
 
+@pytest.mark.extended
 async def test_a_suspect_that_another_replica_is_still_at_is_waited_for_and_no_crash_is_counted(
     world,
 ) -> None:

@@ -17,6 +17,7 @@ from messaging import Context, QueuePolicy, Record, Transaction, on_batch, on_ea
 QUEUE = "research-commands"
 
 
+@pytest.mark.extended
 async def test_a_database_outage_pauses_consumption_and_costs_no_attempt(world) -> None:
     attempts: list[int] = []
 

@@ -167,6 +167,7 @@ async def test_copies_on_two_replicas_at_once_have_one_effect(world, handler) ->
     assert await world.effects() == [f"k{number:02}" for number in range(30)]
 
 
+@pytest.mark.extended
 @pytest.mark.usefixtures("wakes_when_due")
 async def test_a_transient_failure_comes_back_after_the_backoff(world) -> None:
     attempts: list[tuple[int, datetime]] = []
@@ -379,6 +380,7 @@ async def test_a_body_that_is_no_envelope_goes_to_the_dead_letters_of_the_broker
     assert (letter.reason, letter.dead_event_id, letter.body) == ("not_an_envelope", None, body)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
     "deaths", [[1], [{"queue": QUEUE, "reason": "rejected", "count": "x"}], ["text"], {}]
 )
@@ -399,6 +401,7 @@ async def test_a_body_with_a_forged_record_of_deaths_never_reaches_the_brokers_o
     assert service.runners[0].settlement.counts.dead_lettered.total() == 1
 
 
+@pytest.mark.extended
 async def test_poison_in_a_batch_of_100_takes_no_neighbour_along(world) -> None:
     async def strict(messages: Sequence[DomainMessage], tx: Transaction) -> None:
         await write_all(messages, tx)
@@ -422,6 +425,7 @@ async def test_poison_in_a_batch_of_100_takes_no_neighbour_along(world) -> None:
     assert await world.broker.depth(f"{QUEUE}-dlq") == 0
 
 
+@pytest.mark.extended
 async def test_one_message_of_a_batch_can_ask_for_another_time(world) -> None:
     seen: list[str] = []
 
@@ -448,6 +452,7 @@ async def _count(world, wanted: int) -> bool:
     return len(await world.effects()) == wanted
 
 
+@pytest.mark.extended
 async def test_an_attempt_past_its_deadline_has_failed(world) -> None:
     cut_short: list[int] = []
 

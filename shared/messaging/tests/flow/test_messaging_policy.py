@@ -104,6 +104,7 @@ HEADERS = st.dictionaries(
 )
 
 
+@pytest.mark.extended
 @given(st.binary(max_size=50), HEADERS)
 @example(b"", {"failure-first-at": "0001-01-01T00:00:00+23:59"})
 @example(b"", {"failure-last-at": "9999-12-31T23:59:59-23:59"})

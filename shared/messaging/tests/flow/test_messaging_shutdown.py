@@ -86,6 +86,7 @@ async def test_past_the_grace_period_the_attempt_is_given_back_uncounted(world) 
     assert await world.outcomes() == {}
 
 
+@pytest.mark.extended
 async def test_what_deployments_in_a_row_cut_short_is_no_suspect(world) -> None:
     """Given back by the broker, it would be handled alone the third time, while all others wait."""
     attempts: list[tuple[int, bool]] = []

@@ -12,6 +12,7 @@ from messaging import on_batch, topology
 QUEUE = "research-commands"
 
 
+@pytest.mark.extended
 async def test_what_a_crashed_publisher_left_is_published_by_another(world) -> None:
     service = world.service("orchestrator")
     service.consume(QUEUE, on_batch(world.write_all, ResearchRequested))

@@ -47,6 +47,7 @@ async def write_all(messages: Sequence[DomainMessage], tx: Transaction) -> None:
         )
 
 
+@pytest.mark.extended
 @pytest.mark.usefixtures("wakes_when_due")
 async def test_a_delayed_message_arrives_when_it_is_due_and_not_before(world) -> None:
     now = asyncio.get_running_loop().time

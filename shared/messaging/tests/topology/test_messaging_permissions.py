@@ -229,6 +229,7 @@ async def test_a_service_declares_binds_and_deletes_nothing(
     assert allowed == set()
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("service", SERVICES)
 async def test_a_service_sees_that_its_queue_is_there(service: str, broker_urls: dict[str, str]) -> None:
     async with Broker.connected(broker_urls[service]) as broker:

@@ -49,6 +49,7 @@ async def test_an_article_with_what_was_found_is_as_if_it_had_been_there() -> No
     assert len(asked_once) == 1
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("found", [(), (ArticleSource(1, "Off", (SourcePassage(None, "Rain fell.", 1.0),)),)])
 async def test_what_stays_open_is_left_out_and_not_searched_for_again(
     found: tuple[ArticleSource, ...],

@@ -216,6 +216,7 @@ def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_seven
     assert len(caught) >= 73
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(("style", "kept"), [("told", 23), ("free", 30)])
 def test_a_stranger_loses_few_true_sentences_where_a_judge_confirms_them(style: str, kept: int) -> None:
     draft = next(each for each in STRANGERS if each["style"] == style)
