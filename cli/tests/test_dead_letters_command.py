@@ -222,11 +222,14 @@ def test_mistakes_are_told_as_usage_before_the_monitor_is_asked(
         ["list", "--min-attempts", "-1"],
         ["replay", "some-id", "--error", "x"],
         ["discard", "--error", "x", "--reason", "x"],
+        ["restore", "some-id"],
+        ["restore", "some-id", "--reason", " "],
+        ["restore", "--reason", "x"],
         ["frobnicate"],
     ):
         assert code_of(*arguments) == 2, arguments
     capsys.readouterr()
-    for name in ("list", "show", "replay", "discard"):
+    for name in ("list", "show", "replay", "discard", "restore"):
         assert code_of(name, "--help") == 0
         assert f"brandctl dead-letters {name}" in capsys.readouterr().out
 
@@ -259,6 +262,29 @@ async def test_many_are_discarded_after_a_preview_with_who_and_why(
     again = await operator("discard", "--all", "--reason", "a bad sender", "--yes")
     assert (again.code, again.out) == (1, "")
     assert "No open dead letter" in again.err
+
+
+@pytest.mark.extended
+async def test_discarded_ones_are_restored_by_id_or_all_that_match(
+    operator: Operator, rabbitmq_url: str
+) -> None:
+    [first, *_] = ids = await dead(operator, rabbitmq_url, *(command() for _ in range(3)))
+    assert (await operator("discard", "--all", "--reason", "a mistake", "--yes")).code == 0
+    why = ("--reason", "the wrong ones", "--by", "ann")
+    one = await operator("restore", first, *why)
+    assert (one.code, f"{first} restored" in one.err) == (0, True)
+    shown = (await operator("show", first, "--json")).json()
+    assert [shown[name] for name in ("state", "restored_by", "restored_why")] == ["open", "ann", why[1]]
+    wary = await operator("restore", "--all", "--queue", "publisher-commands", *why)
+    assert (wary.code, "restore 2 dead letters of publisher-commands" in wary.err) == (2, True)
+    rest = await operator("restore", "--all", "--type", "content.publish", *why, "--yes", "--json")
+    assert sorted(rest.json()["restored"]) == sorted(ids[1:])
+    assert (rest.json()["resolved"], rest.json()["refused"]) == (0, [])
+    none = await operator("restore", "--all", *why, "--yes")
+    assert (none.code, "No discarded dead letter" in none.err) == (1, True)
+    await operator("replay", first)
+    refused = await operator("restore", first, *why, "--json")
+    assert (refused.code, "being replayed" in refused.json()["refused"][0]["detail"]) == (1, True)
 
 
 async def test_the_same_options_search_list_and_select(operator: Operator, rabbitmq_url: str) -> None:

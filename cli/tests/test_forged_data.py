@@ -66,6 +66,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "dead-letters": (ID,),
     "dead-letters discard": (ID, "--reason", "known"),
     "dead-letters list": (),
+    "dead-letters restore": (ID, "--reason", "known"),
     "documents list": (),
     "documents release": ("1",),
     "documents remove": ("1", "--brand", "acme"),
@@ -159,7 +160,7 @@ ELSEWHERE: Final = {
 }
 SAY_LITTLE: Final = {
     "accounts app", "accounts disconnect", "newsletter again", "newsletter remove",
-    "dead-letters discard", "dead-letters replay", "documents release", "documents remove", "drafts looked", "keys revoke",
+    "dead-letters discard", "dead-letters replay", "dead-letters restore", "documents release", "documents remove", "drafts looked", "keys revoke",
     "notifications remove", "posts remove-rules", "targets reset",
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "schedules run", "spend resume", "spend stop",
 }  # fmt: skip

@@ -305,6 +305,8 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
         "POST /v1/dead-letters/{dead_letter_id}/discard": {"reason": "not theirs"},
         "POST /v1/dead-letters/replay": many | {"after": "<dead_letter_id>"},
         "POST /v1/dead-letters/discard": many | {"reason": "not theirs"},
+        "POST /v1/dead-letters/{dead_letter_id}/restore": {"reason": "not theirs"},
+        "POST /v1/dead-letters/restore": many | {"reason": "not theirs"},
         "POST /v1/dead-letters/outcomes": many,
         "PUT /v1/notifications/routes/{name}": {"account": "ops"},
     }

@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import typer
 
@@ -25,6 +25,8 @@ class BulkAction:
 
     verb: str
     done: str
+    state: Literal["open", "discarded"] = "open"
+    """The state of the dead letters that it takes."""
 
 
 def decide_all(
@@ -42,11 +44,11 @@ def decide_all(
     commands may run at once and share the dead letters. After an interruption, the same command does the rest.
     """
     page = monitor.list_dead_letters(
-        state="open", replayable=True if replayable else None, limit=1, **selection.arguments
+        state=action.state, replayable=True if replayable else None, limit=1, **selection.arguments
     )
     total = page["matching"]
     if total == 0:
-        raise CommandError(f"No open dead letter that can be {action.done} matches.")
+        raise CommandError(f"No {action.state} dead letter that can be {action.done} matches.")
     if not yes:
         _confirm(f"{total:,} dead letter{'' if total == 1 else 's'}{selection.in_words}", action)
     done: list[str] = []

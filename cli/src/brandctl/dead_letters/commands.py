@@ -1,4 +1,4 @@
-"""`brandctl dead-letters`: look at messages that died, replay them, or discard them."""
+"""`brandctl dead-letters`: look at messages that died, replay, discard or restore them."""
 
 from functools import partial
 from typing import Annotated, Any, Final, Literal
@@ -7,28 +7,15 @@ import typer
 
 from brandctl.commands import Group, Result
 from brandctl.dead_letters import view
-from brandctl.dead_letters.deciding import discard, replay
-from brandctl.dead_letters.filters import (
-    Before,
-    BodyText,
-    Chain,
-    DeadLetterSelection,
-    ErrorText,
-    FailureGroup,
-    LeastAttempts,
-    MessageId,
-    MostAttempts,
-    Queue,
-    Since,
-    TypeName,
-)
+from brandctl.dead_letters.deciding import discard, replay, restore
+from brandctl.dead_letters.filters import DeadLetterSelection, with_filters
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import out
 from client.services.monitor import Monitor
 
 app = Group(
     "dead-letters",
-    """Lists, shows, replays and discards messages that could not be handled.
+    """Lists, shows, replays, discards and restores messages that could not be handled.
 
 For example:
 
@@ -39,6 +26,7 @@ For example:
     brandctl dead-letters replay --group 5f0c3a9b1e77d204
     brandctl dead-letters discard --all --queue social-commands --reason "…"
     brandctl dead-letters discard 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "…"
+    brandctl dead-letters restore 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "…"
 """,
     Monitor,
 )
@@ -48,20 +36,12 @@ _SHOWN: Final = ("items", "next", "matching", "open")
 
 
 @app.command("list")
+@with_filters
 def list_letters(
     monitor: Monitor,
     state: Literal["open", "replaying", "resolved", "discarded", "all"] = "open",
-    queue: Queue = None,
-    type_name: TypeName = None,
-    group: FailureGroup = None,
-    correlation_id: Chain = None,
-    message_id: MessageId = None,
-    error: ErrorText = None,
-    payload: BodyText = None,
-    min_attempts: LeastAttempts = None,
-    max_attempts: MostAttempts = None,
-    failed_since: Since = None,
-    failed_before: Before = None,
+    *,
+    wanted: DeadLetterSelection,
     limit: Annotated[int, typer.Option(min=1, max=200)] = 50,
     before: Annotated[str | None, typer.Option(metavar="ID")] = None,
     summary: bool = False,
@@ -82,25 +62,12 @@ def list_letters(
         summary: Group equal failures.
     """
     wanted_state = None if state == "all" else state
-    wanted = DeadLetterSelection(
-        queue,
-        type_name,
-        group,
-        correlation_id,
-        message_id,
-        error,
-        payload,
-        min_attempts,
-        max_attempts,
-        failed_since,
-        failed_before,
-    )
     if summary:
         if wanted.arguments.keys() - {"queue"} or before or wanted_state is None:
             raise typer.BadParameter(
                 "--summary goes only with --queue and --state (one state)", param_hint="--summary"
             )
-        groups: list[Any] = monitor.summarize_dead_letters(state=wanted_state, queue=queue)["groups"]
+        groups: list[Any] = monitor.summarize_dead_letters(state=wanted_state, queue=wanted.queue)["groups"]
         if not groups:
             return Result({"groups": groups}, error="No dead letters match.")
         return Result({"groups": groups}, partial(view.show_groups, out(), groups))
@@ -130,5 +97,5 @@ def show(
     return Result(letter, lambda: view.show_full(out(), {**letter}))
 
 
-app.command()(replay)
-app.command()(discard)
+for each in (replay, discard, restore):
+    app.command()(each)

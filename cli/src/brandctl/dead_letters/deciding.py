@@ -1,4 +1,4 @@
-"""`brandctl dead-letters replay` and `discard`."""
+"""`brandctl dead-letters replay`, `discard` and `restore`."""
 
 import getpass
 import socket
@@ -11,20 +11,7 @@ import typer
 
 from brandctl.commands import Result
 from brandctl.dead_letters.bulk import MAX_BULK, BulkAction, decide_all
-from brandctl.dead_letters.filters import (
-    Before,
-    BodyText,
-    Chain,
-    DeadLetterSelection,
-    ErrorText,
-    FailureGroup,
-    LeastAttempts,
-    MessageId,
-    MostAttempts,
-    Queue,
-    Since,
-    TypeName,
-)
+from brandctl.dead_letters.filters import DeadLetterSelection, with_filters
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import note
 from client.errors import ClientError
@@ -36,11 +23,12 @@ _TOLD_ONE_BY_ONE: Final = 20
 """With more than this, the report has counts, and single lines only for those that did not end well."""
 _REPLAY: Final = BulkAction("replay", "replayed")
 _DISCARD: Final = BulkAction("discard", "discarded")
+_RESTORE: Final = BulkAction("restore", "restored", state="discarded")
 
 Ids = Annotated[
     list[str] | None, typer.Argument(metavar="[ID]...", parser=parse_reference, help="Ids out of `list`.")
 ]
-All = Annotated[bool, typer.Option("--all", help="All open dead letters that match the other options.")]
+All = Annotated[bool, typer.Option("--all", help="All dead letters that match the other options.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="With --all or --group: do not ask for confirmation.")]
 By = Annotated[
     str | None,
@@ -50,21 +38,13 @@ By = Annotated[
 ]
 
 
+@with_filters
 def replay(
     monitor: Monitor,
     dead: Ids = None,
     all_: All = False,
-    group: FailureGroup = None,
-    queue: Queue = None,
-    type_name: TypeName = None,
-    correlation_id: Chain = None,
-    message_id: MessageId = None,
-    error: ErrorText = None,
-    payload: BodyText = None,
-    min_attempts: LeastAttempts = None,
-    max_attempts: MostAttempts = None,
-    failed_since: Since = None,
-    failed_before: Before = None,
+    *,
+    wanted: DeadLetterSelection,
     reason: str | None = None,
     by: By = None,
     yes: Yes = False,
@@ -89,19 +69,6 @@ def replay(
         wait: Wait until each is resolved or dead again.
         timeout: With --wait: the most seconds to wait.
     """
-    wanted = DeadLetterSelection(
-        queue,
-        type_name,
-        group,
-        correlation_id,
-        message_id,
-        error,
-        payload,
-        min_attempts,
-        max_attempts,
-        failed_since,
-        failed_before,
-    )
     selection = _selection(dead, wanted, all_=all_)
     decision: dict[str, Any] = {"by": _who(by)} | ({"reason": why} if (why := (reason or "").strip()) else {})
     refused: dict[str, str] = {}
@@ -132,22 +99,14 @@ def replay(
     )
 
 
+@with_filters
 def discard(
     monitor: Monitor,
     reason: Annotated[str, typer.Option()],
     dead: Ids = None,
     all_: All = False,
-    group: FailureGroup = None,
-    queue: Queue = None,
-    type_name: TypeName = None,
-    correlation_id: Chain = None,
-    message_id: MessageId = None,
-    error: ErrorText = None,
-    payload: BodyText = None,
-    min_attempts: LeastAttempts = None,
-    max_attempts: MostAttempts = None,
-    failed_since: Since = None,
-    failed_before: Before = None,
+    *,
+    wanted: DeadLetterSelection,
     by: By = None,
     yes: Yes = False,
 ) -> Result:
@@ -164,19 +123,6 @@ def discard(
     """
     if not reason.strip():
         raise typer.BadParameter("say why", param_hint="--reason")
-    wanted = DeadLetterSelection(
-        queue,
-        type_name,
-        group,
-        correlation_id,
-        message_id,
-        error,
-        payload,
-        min_attempts,
-        max_attempts,
-        failed_since,
-        failed_before,
-    )
     selection = _selection(dead, wanted, all_=all_)
     decision: dict[str, Any] = {"by": _who(by), "reason": reason}
     refused: dict[str, str] = {}
@@ -193,6 +139,65 @@ def discard(
     told = each_told if len(discarded) <= _TOLD_ONE_BY_ONE else [f"{len(discarded):,} discarded"]
     return Result(
         {"discarded": discarded, "refused": _as_rows(refused)},
+        remark=[*told, *refused.values()],
+        fails=bool(refused),
+    )
+
+
+@with_filters
+def restore(
+    monitor: Monitor,
+    reason: Annotated[str, typer.Option()],
+    dead: Ids = None,
+    all_: All = False,
+    *,
+    wanted: DeadLetterSelection,
+    by: By = None,
+    yes: Yes = False,
+) -> Result:
+    """Opens discarded dead letters again, so that they can be replayed.
+
+    One whose work was done since becomes resolved instead. One that was replayed before its discard stays discarded.
+
+    For example:
+
+        brandctl dead-letters restore 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "the brand is back"
+        brandctl dead-letters restore --group 5f0c3a9b1e77d204 --reason "the wrong group"
+        brandctl dead-letters restore --all --queue social-commands --reason "channel is back"
+
+    Options:
+        reason: Why it is to be decided about again, stored with the decision.
+    """
+    if not reason.strip():
+        raise typer.BadParameter("say why", param_hint="--reason")
+    selection = _selection(dead, wanted, all_=all_)
+    decision: dict[str, Any] = {"by": _who(by), "reason": reason}
+    refused: dict[str, str] = {}
+    resolved = 0
+
+    def restore_some(**fields: Any) -> tuple[list[str], str | None]:
+        nonlocal resolved
+        done = monitor.restore_dead_letters(**fields, **decision)
+        resolved += done["resolved"]
+        return done["ids"], done["next"]
+
+    def restore_one(one: str) -> Any:
+        nonlocal resolved
+        letter = monitor.restore_dead_letter(one, **decision)
+        resolved += letter["state"] == "resolved"
+        return letter
+
+    if selection is None:
+        restored, refused = _each(dead or [], restore_one)
+    else:
+        restored = decide_all(monitor, selection, _RESTORE, restore_some, replayable=False, yes=yes)
+    told = [f"{one} restored" for one in restored]
+    if len(restored) > _TOLD_ONE_BY_ONE:
+        told = [f"{len(restored):,} restored"]
+    if resolved:
+        told.append(f"{resolved:,} of them resolved at once: their work was done since")
+    return Result(
+        {"restored": restored, "resolved": resolved, "refused": _as_rows(refused)},
         remark=[*told, *refused.values()],
         fails=bool(refused),
     )

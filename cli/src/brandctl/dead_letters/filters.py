@@ -1,8 +1,11 @@
 """The options of `brandctl dead-letters` that select dead letters."""
 
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Annotated, Any
+from functools import wraps
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -89,3 +92,41 @@ class DeadLetterSelection:
             (" failed before ", self.failed_before),
         )
         return "".join(f"{word}{value}" for word, value in parts if value is not None)
+
+
+_OPTIONS: Final = {
+    "queue": Queue,
+    "type_name": TypeName,
+    "group": FailureGroup,
+    "correlation_id": Chain,
+    "message_id": MessageId,
+    "error": ErrorText,
+    "payload": BodyText,
+    "min_attempts": LeastAttempts,
+    "max_attempts": MostAttempts,
+    "failed_since": Since,
+    "failed_before": Before,
+}
+"""The option of each field of `DeadLetterSelection`, in the same order."""
+
+
+def with_filters(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Gives a command the options of a filter, in place of its parameter `wanted`, which gets the filter."""
+    signature = inspect.signature(command)
+    options = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in _OPTIONS.items()
+    ]
+    parameters = [
+        part
+        for name, each in signature.parameters.items()
+        for part in (options if name == "wanted" else [each.replace(kind=each.KEYWORD_ONLY)])
+    ]
+
+    @wraps(command)
+    def run(**given: Any) -> Any:
+        wanted = DeadLetterSelection(*(given.pop(name) for name in _OPTIONS))
+        return command(**given, wanted=wanted)
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run

@@ -90,6 +90,19 @@ async def open_letters(person: httpx.AsyncClient, n: int, query: str = "") -> li
     return list(await eventually(found))
 
 
+async def recorded(monitor_database_url: str, n: int) -> None:
+    """Waits until the monitor has so many dead letters."""
+
+    async def are_there() -> bool:
+        connection = await asyncpg.connect(monitor_database_url)
+        try:
+            return await connection.fetchval("select count(*) from dead_messages") == n
+        finally:
+            await connection.close()
+
+    await eventually(are_there)
+
+
 def form_of(page: str, **more: str) -> dict[str, str]:
     """The hidden fields of the list's form."""
     fields = page.split('action="/dead-letters"')[1]
@@ -255,6 +268,69 @@ async def test_the_first_page_names_dead_letters_to_those_who_decide(
         assert "failed for good" not in (await eve.get("/")).text
 
 
+async def test_discarded_messages_are_restored_once(
+    publisher: FailingPublisher, person: httpx.AsyncClient
+) -> None:
+    for _ in range(3):
+        await publisher.send()
+    letters = await open_letters(person, 3)
+    form = form_of((await person.get(LIST)).text, which="all", do="discard", reason="a mistake")
+    await person.post(LIST, data=form)
+    gone = f"{LIST}?state=discarded"
+    listed = (await person.get(gone)).text
+    assert (listed.count('name="chosen"'), "Discard " in listed.split("<fieldset")[1]) == (3, False)
+    without = await person.post(f"{LIST}/{letters[0]}/decide", data={"once": "r0", "do": "restore"})
+    assert (without.status_code, "Reason" in without.text) == (422, True)
+
+    restore = {"do": "restore", "reason": "it is needed"}
+    one = await person.post(f"{LIST}/{letters[0]}/decide", data={"once": "r1", **restore})
+    assert one.headers["location"] == f"{LIST}/{letters[0]}?done=restored"
+    shown = (await person.get(one.headers["location"])).text
+    for part in (
+        "The message is restored.",
+        "it is needed",
+        "Restored by",
+        "a mistake",
+        "Replay this message",
+    ):
+        assert part in shown, part
+    # What was to be done with open messages does nothing to discarded ones.
+    every = form_of(listed, which="all", do="discard", reason="no")
+    assert "Nothing was done" in (await person.post(LIST, data=every, follow_redirects=True)).text
+    every = form_of(listed, which="all", **restore)
+    for once, told in (("r2", "2 messages are restored."), ("r2", "2 messages"), ("r3", "Nothing was done")):
+        answer = await person.post(LIST, data=every | {"once": once}, follow_redirects=True)
+        assert told in answer.text, once
+    await open_letters(person, 3)
+    log = (await person.get("/audit-log")).text
+    assert "Restored failed work that was discarded" in log
+
+
+@pytest.mark.extended
+async def test_a_discarded_message_is_restored_and_replayed_in_a_browser(
+    publisher: FailingPublisher, console: Any, signed_in: Page, page_checks: Any, monitor_database_url: str
+) -> None:
+    page, url = signed_in, console.url
+    await publisher.send()
+    await recorded(monitor_database_url, 1)
+    await page.goto(url + LIST)
+    await page.locator("tbody th a").first.click()
+    await page.get_by_label("Reason why nothing is to be done").fill("a mistake")
+    await page.get_by_role("button", name="Discard this message").click()
+    await expect(page.locator("main")).to_contain_text("The message is discarded.")
+    await page.get_by_label("Reason why it is to be decided again").fill("it is needed")
+    for width in (1280, 360):
+        await page.set_viewport_size({"width": width, "height": 900})
+        assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+        assert await page_checks.accessibility(page) == []
+    await page.get_by_role("button", name="Restore this message").click()
+    await expect(page.locator("main")).to_contain_text("The message is restored.")
+    publisher.is_mended = True
+    await page.get_by_role("button", name="Replay this message").click()
+    await expect(page.locator("main")).to_contain_text("handled as", timeout=60_000)
+    assert len(publisher.handled) == 1
+
+
 @pytest.mark.extended
 async def test_dead_letters_in_a_browser(
     publisher: FailingPublisher, console: Any, signed_in: Page, page_checks: Any, monitor_database_url: str
@@ -262,15 +338,7 @@ async def test_dead_letters_in_a_browser(
     page, url = signed_in, console.url
     for _ in range(3):
         await publisher.send()
-
-    async def recorded() -> bool:
-        connection = await asyncpg.connect(monitor_database_url)
-        try:
-            return await connection.fetchval("select count(*) from dead_messages") == 3
-        finally:
-            await connection.close()
-
-    await eventually(recorded)
+    await recorded(monitor_database_url, 3)
     await page.goto(url + LIST)
     await page.locator("[name=chosen]").first.check()
     await expect(page.get_by_role("button", name="Replay one message")).to_be_visible()

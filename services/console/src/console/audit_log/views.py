@@ -75,6 +75,8 @@ OPERATIONS: Final = {
     "POST /v1/dead-letters/replay": "replay_dead_letter",
     "POST /v1/dead-letters/{dead_letter_id}/discard": "discard_dead_letter",
     "POST /v1/dead-letters/discard": "discard_dead_letter",
+    "POST /v1/dead-letters/{dead_letter_id}/restore": "restore_dead_letter",
+    "POST /v1/dead-letters/restore": "restore_dead_letter",
     "PUT /v1/notifications/routes/{name}": "set_route",
     "DELETE /v1/notifications/routes/{name}": "delete_route",
     "PUT /v1/providers/{name}": "connect_provider",

@@ -1,1 +1,1 @@
-"""Dead letters: what the services could not handle, grouped by failure, to be replayed or discarded."""
+"""Dead letters: what the services could not handle, grouped by failure, to be replayed, discarded or restored."""

@@ -1,10 +1,11 @@
-"""Replays and discards dead letters: one, the checked ones, or all that match."""
+"""Replays, discards and restores dead letters: one, the checked ones, or all that match."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from client import ClientError, RefusedError
+from console.dead_letters import views
 from console.dead_letters.views import LetterFilter
 from console.ids import parse_id
 from console.notices import Notice
@@ -14,7 +15,7 @@ from console.service_clients import sentence_of
 MOST_AT_ONCE: Final = 2_000
 """Letters that one press acts on."""
 _BATCH: Final = 500
-VERBS: Final = {"replay": "replayed", "discard": "discarded"}
+VERBS: Final = {"replay": "replayed", "discard": "discarded", "restore": "restored"}
 """What a button does → the number in the monitor's answer."""
 
 
@@ -44,8 +45,8 @@ class Outcome:
 async def act_on_many(viewer: PageViewer, form: Form, wanted: LetterFilter) -> Outcome:
     """Acts on the checked letters, or on all that matched when the page was made.
 
-    Later ones stay: the form has the time of its page, which the monitor compares. The monitor takes only open letters, so
-    that a second press, or another person's, repeats nothing.
+    Later ones stay: the form has the time of its page, which the monitor compares. The monitor takes only letters in the state
+    that the act needs, so that a second press, or another person's, repeats nothing.
 
     Raises:
         ClientError: the first call failed, so nothing was done.
@@ -53,7 +54,7 @@ async def act_on_many(viewer: PageViewer, form: Form, wanted: LetterFilter) -> O
     verb = form.text("do")
     if form.text("which") == "all":
         # Without a field that cannot be read, it would take more than the list shows.
-        if not wanted.may_act_on_all:
+        if not wanted.may_act_on_all or views.STATE_FOR[verb] != wanted.state:
             return Outcome(0, more=False)
         selection = wanted.selection(viewer.person.zone) | {"until": form.text("until")}
     else:
@@ -61,9 +62,7 @@ async def act_on_many(viewer: PageViewer, form: Form, wanted: LetterFilter) -> O
         if not ids:
             return Outcome(0, more=False)
         selection = {"ids": ids[:_BATCH]}
-    call: Callable[..., Awaitable[Any]] = (
-        viewer.monitor.replay_dead_letters if verb == "replay" else viewer.monitor.discard_dead_letters
-    )
+    call: Callable[..., Awaitable[Any]] = getattr(viewer.monitor, f"{verb}_dead_letters")
     done = 0
     after: dict[str, Any] = {}
     while done < MOST_AT_ONCE:
@@ -85,4 +84,4 @@ async def act_on_many(viewer: PageViewer, form: Form, wanted: LetterFilter) -> O
 def decision_of(viewer: PageViewer, form: Form) -> dict[str, str]:
     """Returns who decides, and why; a replay needs no reason."""
     reason = form.text("reason")
-    return {"by": viewer.person.name} | ({"reason": reason} if reason or form.text("do") == "discard" else {})
+    return {"by": viewer.person.name} | ({"reason": reason} if reason or form.text("do") != "replay" else {})

@@ -1,7 +1,7 @@
 """Routes of the pages of dead letters: groups and list, one letter, and what an operator decides."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -123,6 +123,7 @@ def _page(
         any_state=views.ANY,
         tones=views.TONES,
         most_at_once=MOST_AT_ONCE,
+        chosen_state=views.STATE_FOR[wanted.verbs[0]] if wanted.verbs else "",
         hidden=[name for name in LetterFilter.__slots__ if name != "after"],
         most_attempts=views.MOST_ATTEMPTS,
         refusal=refusal,
@@ -131,7 +132,7 @@ def _page(
 
 @router.post(LIST)
 async def decide_on_many(request: Request, viewer: Viewer, form: FormData) -> Response:
-    """Replays or discards the checked letters, or all that matched when the page was made."""
+    """Replays, discards or restores the checked letters, or all that matched when the page was made."""
     viewer.check_may(Scope.OPERATE)
     if form.text("do") not in VERBS:
         raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("dead_letters.no_verb"))
@@ -189,7 +190,7 @@ async def letter_as_json(request: Request, dead_letter_id: UUID, viewer: Viewer)
 
 @router.post(f"{LIST}/{{dead_letter_id}}/decide")
 async def decide(request: Request, dead_letter_id: UUID, viewer: Viewer, form: FormData) -> Response:
-    """Replays or discards one letter."""
+    """Replays, discards or restores one letter."""
     viewer.check_may(Scope.OPERATE)
     verb = form.text("do")
     if verb not in VERBS:
@@ -197,11 +198,10 @@ async def decide(request: Request, dead_letter_id: UUID, viewer: Viewer, form: F
 
     async def act() -> Response:
         given: dict[str, Any] = decision_of(viewer, form)
-        letter: answers.FullDeadLetterView
-        if verb == "replay":
-            letter = await viewer.monitor.replay_dead_letter(str(dead_letter_id), **given)
-        else:
-            letter = await viewer.monitor.discard_dead_letter(str(dead_letter_id), **given)
+        call: Callable[..., Awaitable[answers.FullDeadLetterView]] = getattr(
+            viewer.monitor, f"{verb}_dead_letter"
+        )
+        letter = await call(str(dead_letter_id), **given)
         return redirect(request, f"{LIST}/{letter['id']}?done={VERBS[verb]}")
 
     return await once_or_refused(

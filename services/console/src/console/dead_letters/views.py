@@ -13,6 +13,8 @@ from console.ids import parse_id
 STATES: Final = ("open", "replaying", "resolved", "discarded")
 ANY: Final = "any"
 """Stands in the address for letters in any state; without a state it means the open ones."""
+STATE_FOR: Final = {"replay": "open", "discard": "open", "restore": "discarded"}
+"""What an operator may do → the state that a letter needs for it."""
 TONES: Final = {"open": "bad", "replaying": "warn", "resolved": "good", "discarded": "plain"}
 PAGE_SIZE: Final = 50
 GROUPS: Final = 20
@@ -87,8 +89,14 @@ class LetterFilter:
 
     @property
     def may_act_on_all(self) -> bool:
-        """Whether a button may mean all that match: only open letters can be decided about."""
-        return self.state == STATES[0] and not self.unreadable
+        """Whether a button may mean all that match: there is nothing to do with letters of the other states."""
+        return self.state in STATE_FOR.values() and not self.unreadable
+
+    @property
+    def verbs(self) -> list[str]:
+        """What may be done with letters of the list."""
+        state = STATES[0] if self.state == ANY else self.state
+        return [verb for verb, needed in STATE_FOR.items() if needed == state]
 
     def arguments(self, zone: str) -> dict[str, Any]:
         """Returns the arguments of the monitor's list; `zone` is the reader's."""

@@ -62,6 +62,9 @@ class DeadLetterView(View):
     replaced_by: UUID | None = Field(description="The dead letter of its own replay, if that died too.")
     resolution: str | None
     resolved_at: datetime | None
+    restored_at: datetime | None = Field(description="When it was last opened again after a discard.")
+    restored_by: str | None = Field(description="The name given with that; it is not verified.")
+    restored_why: str | None
     decided_by: str | None = Field(
         description="The name given with the replay or discard; it is not verified."
     )
@@ -145,6 +148,10 @@ class DiscardRequest(_Decision):
     reason: Reason = Field(description="Why it needs no handling; stored as its resolution.")
 
 
+class RestoreRequest(_Decision):
+    reason: Reason = Field(description="Why it is to be decided about again; stored with the dead letter.")
+
+
 class _Bulk(BaseModel):
     queue: StoredText | None = None
     type: StoredText | None = None
@@ -177,6 +184,12 @@ class BulkDiscardRequest(_Bulk, DiscardRequest):
     pass
 
 
+class BulkRestoreRequest(_Bulk, RestoreRequest):
+    until: Moment | None = Field(
+        default=None, description="Only dead letters discarded up to this time, such as `now` of a page."
+    )
+
+
 class OutcomesRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -207,6 +220,13 @@ class BulkReplayStarted(View):
 
 class BulkDiscarded(View):
     discarded: int
+    ids: list[UUID]
+    next: UUID | None = Field(description="Send it as `after` to go on; null if there are no more.")
+
+
+class BulkRestored(View):
+    restored: int
+    resolved: int = Field(description="How many of them are resolved, because their work was done since.")
     ids: list[UUID]
     next: UUID | None = Field(description="Send it as `after` to go on; null if there are no more.")
 

@@ -35,7 +35,7 @@ class RefusalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterRefusal:
-    """Why an operator may not replay or discard a dead letter; `reason` also says what to do instead."""
+    """Why an operator may not replay, discard or restore a dead letter; `reason` also says what to do instead."""
 
     problem: RefusalKind
     reason: str
@@ -82,6 +82,10 @@ def replay_refusal(dead: DeadLetterSnapshot) -> DeadLetterRefusal | None:
                 RefusalKind.CONFLICT,
                 f"it is being replayed already, as {dead.replay_event_id}: wait until that is resolved or dead again",
             )
+        case DeadLetterState.DISCARDED if dead.replay_event_id is None:
+            return DeadLetterRefusal(
+                RefusalKind.CONFLICT, f"it is discarded already ({dead.resolution}): restore it first"
+            )
         case DeadLetterState.RESOLVED | DeadLetterState.DISCARDED:
             return DeadLetterRefusal(RefusalKind.CONFLICT, _settled(dead, "replayed"))
         case _:
@@ -105,6 +109,30 @@ def discard_refusal(dead: DeadLetterSnapshot, *, now: datetime) -> DeadLetterRef
             )
         case DeadLetterState.RESOLVED | DeadLetterState.DISCARDED:
             return DeadLetterRefusal(RefusalKind.CONFLICT, _settled(dead, "discarded"))
+        case _:
+            assert_never(dead.state)
+
+
+def restore_refusal(dead: DeadLetterSnapshot) -> DeadLetterRefusal | None:
+    """Why a discarded dead letter may not be opened again; None if it may, or is open."""
+    match dead.state:
+        case DeadLetterState.OPEN:
+            return None
+        case DeadLetterState.DISCARDED if dead.replay_event_id is None:
+            return None
+        case DeadLetterState.DISCARDED:
+            return DeadLetterRefusal(
+                RefusalKind.CONFLICT,
+                f"it was replayed as {dead.replay_event_id} before it was discarded, and nobody knows whether that was "
+                "handled: if its work is missing, let its sender send the message anew",
+            )
+        case DeadLetterState.REPLAYING:
+            return DeadLetterRefusal(
+                RefusalKind.CONFLICT,
+                f"it is being replayed, as {dead.replay_event_id}: only a discarded one can be restored",
+            )
+        case DeadLetterState.RESOLVED:
+            return DeadLetterRefusal(RefusalKind.CONFLICT, _settled(dead, "restored"))
         case _:
             assert_never(dead.state)
 

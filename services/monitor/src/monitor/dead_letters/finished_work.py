@@ -14,7 +14,7 @@ from envelope.brand.payloads import WorkFinished
 from envelope.brand.work import reporter_of, work_ids_in
 from messaging import Transaction
 from monitor.dead_letters.domain import finished_resolution
-from monitor.dead_letters.store import lock_exclusive
+from monitor.dead_letters.store import WorkOfDeadLetter, lock_exclusive
 
 log = structlog.get_logger(__name__)
 
@@ -74,6 +74,21 @@ def resolution_of(
         return None
     last = max(done, key=lambda each: each.finished_at)
     return finished_resolution(last.finished_by, last.finished_at)
+
+
+async def finished_resolutions(
+    connection: Connection, letters: Sequence[WorkOfDeadLetter]
+) -> dict[UUID, str]:
+    """Dead letter → why it needs no replay; those that have unfinished work are left out."""
+    finished = await load_finished(connection, {work_id for each in letters for work_id in each.work_ids})
+    found: dict[UUID, str] = {}
+    for each in letters:
+        if each.asked_at is None:
+            continue
+        resolution = resolution_of(each.work_ids, each.asked_at, finished)
+        if resolution is not None:
+            found[each.id] = resolution
+    return found
 
 
 async def delete_finished(connection: Connection, older_than: timedelta) -> None:

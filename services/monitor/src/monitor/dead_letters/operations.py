@@ -1,4 +1,4 @@
-"""Operators' replay and discard of dead letters. If several operators decide at once, one decision takes effect."""
+"""Operators' replay, discard and restoring of dead letters. If several operators decide at once, one decision takes effect."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,16 @@ from envelope import new_event_id
 from messaging import Database, Transaction
 from messaging.headers import REPLAY_OF
 from monitor.dead_letters import store
-from monitor.dead_letters.domain import DeadLetterRefusal, DeadMessageId, discard_refusal, replay_refusal
+from monitor.dead_letters.domain import (
+    DeadLetterRefusal,
+    DeadLetterState,
+    DeadMessageId,
+    discard_refusal,
+    handled_resolution,
+    replay_refusal,
+    restore_refusal,
+)
+from monitor.dead_letters.finished_work import finished_resolutions
 from monitor.dead_letters.replays import replay_of
 
 log = structlog.get_logger(__name__)
@@ -41,6 +50,15 @@ class DiscardResult:
     ids: list[UUID]
     last: UUID | None
     """Id after which the next request continues; None if no more are open."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestoreResult:
+    ids: list[UUID]
+    resolved: int
+    """How many of them are resolved instead of open, because their work was done since."""
+    last: UUID | None
+    """Id after which the next request continues; None if no more are discarded."""
 
 
 class DeadLetterOperations:
@@ -120,6 +138,54 @@ class DeadLetterOperations:
         if ids:
             log.info("dead_letters_discarded", count=len(ids), reason=decision.why, by=decision.by)
         return DiscardResult(ids, ids[-1] if len(ids) == limit else None)
+
+    async def restore(
+        self, dead: UUID, decision: store.OperatorDecision, brands: Collection[str] | None = None
+    ) -> DeadLetterRefusal | UnknownDeadLetter | None:
+        """Opens a discarded dead letter again and returns None, or returns why not. `brands` as in `replay`.
+
+        It becomes resolved instead if its work was done since. An open one stays as it is.
+        """
+        async with self._database.transaction() as tx:
+            # A report of its work comes before this, and is found, or waits, and then finds it open.
+            await store.lock_shared(tx.connection)
+            claimed = await store.lock_dead_letter(tx.connection, dead, brands)
+            if claimed is None:
+                return UnknownDeadLetter()
+            refusal = restore_refusal(claimed.standing)
+            if refusal is None and claimed.standing.state is not DeadLetterState.OPEN:
+                await _restore(tx, [await store.work_of(tx.connection, claimed.standing.id)], decision)
+                log.info(
+                    "dead_letter_restored", dead_letter_id=str(dead), reason=decision.why, by=decision.by
+                )
+            return refusal
+
+    async def restore_all(
+        self, selection: store.DeadLetterSelection, limit: int, decision: store.OperatorDecision
+    ) -> RestoreResult:
+        """Opens up to `limit` of the selected discarded dead letters again, the oldest first; others stay as they are."""
+        async with self._database.transaction() as tx:
+            await store.lock_shared(tx.connection)
+            letters = await store.lock_discarded(tx.connection, selection, limit)
+            resolved = await _restore(tx, letters, decision) if letters else 0
+        if letters:
+            log.info("dead_letters_restored", count=len(letters), reason=decision.why, by=decision.by)
+        last = letters[-1].id if len(letters) == limit else None
+        return RestoreResult([each.id for each in letters], resolved, last)
+
+
+async def _restore(
+    tx: Transaction, letters: Sequence[store.WorkOfDeadLetter], decision: store.OperatorDecision
+) -> int:
+    """Opens the dead letters again, under their locks; returns how many are resolved instead."""
+    event_ids = [each.event_id for each in letters if each.event_id is not None]
+    handled = await store.handled_messages(tx.connection, event_ids)
+    resolutions = await finished_resolutions(tx.connection, letters)
+    for each in letters:
+        if each.event_id is not None and (by := handled.get((each.event_id, each.queue))) is not None:
+            resolutions[each.id] = handled_resolution(by)
+    await store.mark_restored(tx.connection, letters, resolutions, decision)
+    return len(resolutions)
 
 
 def _send_again(tx: Transaction, claimed: Sequence[store.LockedDeadLetter]) -> dict[DeadMessageId, UUID]:

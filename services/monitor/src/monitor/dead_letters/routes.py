@@ -1,9 +1,9 @@
-"""What operators ask about dead letters: look at them, replay them, discard them."""
+"""What operators ask about dead letters: look at them, replay them, discard them, restore them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
-from typing import Annotated, Final, NoReturn, assert_never
+from typing import Annotated, Final, NoReturn
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -23,6 +23,8 @@ from monitor.dead_letters.api_models import (
     BulkDiscardRequest,
     BulkReplayRequest,
     BulkReplayStarted,
+    BulkRestored,
+    BulkRestoreRequest,
     DeadLetterOutcomes,
     DeadLetterPage,
     DeadLetterSummary,
@@ -32,6 +34,7 @@ from monitor.dead_letters.api_models import (
     OutcomesRequest,
     ReplayRequest,
     ReplayStarted,
+    RestoreRequest,
     StoredText,
 )
 from monitor.dead_letters.domain import DeadLetterRefusal, DeadLetterState, RefusalKind
@@ -166,15 +169,8 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
     ) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
         asked = request or ReplayRequest()
-        match await operations.replay(dead, asked.decision(asked.reason), caller.brands):
-            case ReplayResult():
-                return await _read(database, dead, caller)
-            case DeadLetterRefusal() as refusal:
-                _refuse(dead, "replayed", refusal)
-            case UnknownDeadLetter():
-                raise _not_found(dead_letter_id)
-            case other:
-                assert_never(other)
+        outcome = await operations.replay(dead, asked.decision(asked.reason), caller.brands)
+        return await _decided(database, dead, caller, "replayed", outcome)
 
     @routes.post(
         "/{dead_letter_id}/discard",
@@ -185,15 +181,21 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
         caller: MayOperate, dead_letter_id: str, request: DiscardRequest
     ) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
-        match await operations.discard(dead, request.decision(request.reason), caller.brands):
-            case None:
-                return await _read(database, dead, caller)
-            case DeadLetterRefusal() as refusal:
-                _refuse(dead, "discarded", refusal)
-            case UnknownDeadLetter():
-                raise _not_found(dead_letter_id)
-            case other:
-                assert_never(other)
+        outcome = await operations.discard(dead, request.decision(request.reason), caller.brands)
+        return await _decided(database, dead, caller, "discarded", outcome)
+
+    @routes.post(
+        "/{dead_letter_id}/restore",
+        summary="Open a discarded dead letter again",
+        responses={**UNKNOWN, **CONFLICT},
+    )
+    async def restore_dead_letter(
+        caller: MayOperate, dead_letter_id: str, request: RestoreRequest
+    ) -> FullDeadLetterView:
+        """Opens it again, or resolves it if its work was done since; an open one stays as it is."""
+        dead = _identity(dead_letter_id)
+        outcome = await operations.restore(dead, request.decision(request.reason), caller.brands)
+        return await _decided(database, dead, caller, "restored", outcome)
 
     return routes
 
@@ -223,6 +225,20 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
             done = await operations.discard_all(_selection(request, caller), request.limit, decision)
         return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
 
+    @routes.post(
+        "/restore",
+        summary="Open discarded dead letters again, oldest first",
+    )
+    async def restore_dead_letters(caller: MayOperate, request: BulkRestoreRequest) -> BulkRestored:
+        """Opens those that match again, and resolves those of them whose work was done since.
+
+        Those that were replayed before their discard stay discarded.
+        """
+        decision = request.decision(request.reason)
+        with _refusing_slow_searches():
+            done = await operations.restore_all(_selection(request, caller), request.limit, decision)
+        return BulkRestored(restored=len(done.ids), resolved=done.resolved, ids=done.ids, next=done.last)
+
     @routes.post("/outcomes", summary="States of several dead letters")
     async def get_dead_letter_outcomes(caller: MayRead, request: OutcomesRequest) -> DeadLetterOutcomes:
         async with database.connection() as connection:
@@ -240,6 +256,21 @@ async def _read(database: Database, dead: UUID, caller: Caller) -> FullDeadLette
     return FullDeadLetterView.of(row)
 
 
+async def _decided(
+    database: Database,
+    dead: UUID,
+    caller: Caller,
+    wish: str,
+    outcome: ReplayResult | DeadLetterRefusal | UnknownDeadLetter | None,
+) -> FullDeadLetterView:
+    """The dead letter after an operator's decision, or the refusal of the decision."""
+    if isinstance(outcome, DeadLetterRefusal):
+        _refuse(dead, wish, outcome)
+    if isinstance(outcome, UnknownDeadLetter):
+        raise _not_found(str(dead))
+    return await _read(database, dead, caller)
+
+
 def _identity(text: str) -> UUID:
     try:
         return UUID(text)
@@ -247,9 +278,11 @@ def _identity(text: str) -> UUID:
         raise _not_found(text) from None
 
 
-def _selection(request: BulkReplayRequest | BulkDiscardRequest, caller: Caller) -> DeadLetterSelection:
+def _selection(
+    request: BulkReplayRequest | BulkDiscardRequest | BulkRestoreRequest,
+    caller: Caller,
+) -> DeadLetterSelection:
     wanted = DeadLetterFilter(
-        state=DeadLetterState.OPEN,
         queue=_source_queue(request.queue),
         type=request.type,
         correlation_id=request.correlation_id,

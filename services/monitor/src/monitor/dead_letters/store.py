@@ -31,6 +31,7 @@ _CLAIMED: Final = (
     f"{_STANDING}, queue, payload, headers->>'{TRACEPARENT}' as traceparent, headers->>'{TRACESTATE}' as tracestate,"
     f" headers->>'{BAGGAGE}' as baggage, clock_timestamp() as now"
 )
+_WORK: Final = "id, event_id, queue, work_ids, asked_at"
 _WRITTEN: Final = (
     "id, event_id, queue, type, source, correlation_id, payload, headers, reason, exception_type, detail, stack, frame,"
     " attempts, service, first_failed_at, failed_at, replayable, state, replay_of, resolution, brand_slug, asked_at"
@@ -86,15 +87,26 @@ _ALL_OPEN: Final = DeadLetterFilter(DeadLetterState.OPEN)
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterSelection:
-    """Open dead letters to decide about, the oldest first; None means any."""
+    """Dead letters to decide about, the oldest first; None means any."""
 
     wanted: DeadLetterFilter = _ALL_OPEN
-    """As in the list, so that "all that match" means the same there and here; its state is always `open`."""
+    """As in the list, so that "all that match" means the same there and here; its state is that of those to decide about."""
     ids: tuple[UUID, ...] | None = None
     until: datetime | None = None
-    """Only those recorded up to this time, so that a replay that dies at once is not selected again."""
+    """Only those that have been in that state since then, so that a replay that dies at once is not selected again."""
     after: UUID | None = None
     """Only those that follow this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOfDeadLetter:
+    """What decides whether the work of a dead letter was done since."""
+
+    id: DeadMessageId
+    event_id: UUID | None
+    queue: str
+    work_ids: Sequence[UUID]
+    asked_at: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,12 +378,14 @@ async def discard_open(
     return [row["id"] for row in rows]
 
 
-async def _selected(connection: Connection, selection: DeadLetterSelection) -> tuple[str, list[Any]]:
-    """The condition of a row `d`, and the values of its parameters.
+async def _selected(
+    connection: Connection, selection: DeadLetterSelection, state: DeadLetterState = DeadLetterState.OPEN
+) -> tuple[str, list[Any]]:
+    """The condition of a row `d` in that state, and the values of its parameters.
 
     It names only the conditions that are set, so that one of the indexes fits and each page continues after the last.
     """
-    where, values = replace(selection.wanted, state=DeadLetterState.OPEN).condition()
+    where, values = replace(selection.wanted, state=state).condition()
     conditions = [where]
 
     def add(condition: str, *more: Any) -> None:
@@ -382,7 +396,8 @@ async def _selected(connection: Connection, selection: DeadLetterSelection) -> t
     if selection.ids is not None:
         add("d.id = any({}::uuid[])", selection.ids)
     if selection.until is not None:
-        add("d.recorded_at <= {}", selection.until)
+        since = "resolved_at" if state is DeadLetterState.DISCARDED else "recorded_at"
+        add(f"d.{since} <= {{}}", selection.until)
     if selection.after is not None:
         last = await connection.fetchval(
             "select recorded_at from dead_messages where id = $1 and ($2::text[] is null or brand_slug = any ($2))",
@@ -416,6 +431,49 @@ async def mark_discarded(connection: Connection, dead: DeadMessageId, decision: 
     )
 
 
+async def lock_discarded(
+    connection: Connection, selection: DeadLetterSelection, limit: int
+) -> list[WorkOfDeadLetter]:
+    """Locks up to `limit` of the selected discarded dead letters, the oldest first; skips locked rows.
+
+    Those that were replayed before their discard are left out: nobody knows whether their replays were handled.
+    """
+    where, values = await _selected(connection, selection, DeadLetterState.DISCARDED)
+    async with bounded_search(connection, is_search=selection.wanted.is_search):
+        rows = await connection.fetch(
+            f"select {_WORK} from dead_messages d where replay_event_id is null and {where}"  # noqa: S608 - constants
+            f" order by recorded_at, id limit ${len(values) + 1} for update skip locked",
+            *values,
+            limit,
+        )
+    return [_work_of(row) for row in rows]
+
+
+async def work_of(connection: Connection, dead: DeadMessageId) -> WorkOfDeadLetter:
+    row = await connection.fetchrow(f"select {_WORK} from dead_messages where id = $1", dead)  # noqa: S608 - constants
+    assert row is not None, "the caller has locked it"
+    return _work_of(row)
+
+
+async def mark_restored(
+    connection: Connection,
+    letters: Sequence[WorkOfDeadLetter],
+    resolutions: Mapping[UUID, str],
+    decision: OperatorDecision,
+) -> None:
+    """Opens these dead letters again; those with a resolution become resolved instead."""
+    await connection.execute(
+        "update dead_messages d set state = case when f.resolution is null then 'open' else 'resolved' end,"
+        " resolution = f.resolution, resolved_at = case when f.resolution is not null then clock_timestamp() end,"
+        " restored_at = clock_timestamp(), restored_by = $3, restored_why = $4"
+        " from unnest($1::uuid[], $2::text[]) as f (id, resolution) where d.id = f.id",
+        [each.id for each in letters],
+        [resolutions.get(each.id) for each in letters],
+        decision.by,
+        decision.why,
+    )
+
+
 async def delete_settled(connection: Connection, older_than: timedelta) -> None:
     await connection.execute(
         "delete from dead_messages where state in ('resolved', 'discarded') and resolved_at < now() - $1::interval",
@@ -426,6 +484,12 @@ async def delete_settled(connection: Connection, older_than: timedelta) -> None:
     )
     await connection.execute(
         "delete from settled_messages where handled_at < now() - $1::interval", older_than
+    )
+
+
+def _work_of(row: Any) -> WorkOfDeadLetter:
+    return WorkOfDeadLetter(
+        DeadMessageId(row["id"]), row["event_id"], row["queue"], row["work_ids"] or (), row["asked_at"]
     )
 
 
