@@ -116,7 +116,9 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "receipts confirm": (ID, "--url", "https://example.com/1"),
     "receipts list": (),
     "receipts repeat": (ID, "--yes"),
+    "retries cancel": (ID, "--service", "publisher", "--reason", "no"),
     "retries list": (),
+    "retries run-now": (ID, "--service", "publisher"),
     "schedules": ("acme", "weekly"),
     "schedules list": ("acme",),
     "schedules set": ("acme", "weekly", "tea", "--cron", "0 6 * * SUN"),
@@ -161,11 +163,17 @@ ELSEWHERE: Final = {
 SAY_LITTLE: Final = {
     "accounts app", "accounts disconnect", "newsletter again", "newsletter remove",
     "dead-letters discard", "dead-letters replay", "dead-letters restore", "documents release", "documents remove", "drafts looked", "keys revoke",
-    "notifications remove", "posts remove-rules", "targets reset",
+    "notifications remove", "posts remove-rules", "targets reset", "retries cancel", "retries run-now",
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "schedules run", "spend resume", "spend stop",
 }  # fmt: skip
 """Of what is answered they show nothing, or nothing but ids."""
-MAY_GO_ON: Final = {"accounts check", "brands erase", "notifications test"}
+MAY_GO_ON: Final = {
+    "accounts check",
+    "brands erase",
+    "notifications test",
+    "retries cancel",
+    "retries run-now",
+}
 """What ends with 1 if it is not done yet, whichever state the answer has."""
 COMMANDS: Final = [
     " ".join(each.path[1:]) for each in places(assemble()) if not each.words or each.said == "brandctl spend"

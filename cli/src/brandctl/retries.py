@@ -1,15 +1,22 @@
 """`brandctl retries`: messages that wait for another attempt, of all services."""
 
+from collections import Counter
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Annotated, Any, Final, Literal
+from uuid import UUID
 
 import typer
 
 from brandctl.commands import Group, Result
-from brandctl.errors import UsageError
+from brandctl.confirming import confirm
+from brandctl.errors import CommandError, UsageError
 from brandctl.listing import Listing
-from brandctl.options import AfterCursor, Limit
+from brandctl.operator_names import By, who
+from brandctl.options import AfterCursor, Limit, Yes
+from brandctl.short_ids import parse_id
+from brandctl.terminal import note
 from client.errors import ClientError
 from client.pages import read_if_known
 from client.services.monitor import Monitor
@@ -18,9 +25,11 @@ from client.services.publisher import Publisher
 from client.services.research import Research
 from client.services.social import Social
 
+_Any = Orchestrator | Research | Publisher | Social | Monitor
+
 app = Group(
     "retries",
-    """Lists messages that wait for another attempt, because the last one failed or something is away.
+    """Lists messages that wait for another attempt, because the last one failed or something is away; runs or cancels them.
 
 Each command calls the services that handle messages. Their addresses come from ORCHESTRATOR_URL and so on, and the key
 from SERVICE_KEY or --key-file; beside a local run, `.local/endpoints.json` holds all of it.
@@ -29,10 +38,14 @@ For example:
 
     brandctl retries list
     brandctl retries list --service publisher --type content.publish
+    brandctl retries run-now --service publisher --type content.publish
+    brandctl retries cancel 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --service publisher --reason "…"
 """,
 )
 
 _Service = Literal["orchestrator", "research", "publisher", "social", "monitor"]
+_AT_ONCE: Final = 200
+"""The most messages of one request."""
 _SHOWN: Final = 80
 """Characters of an error in the table; `--json` has the whole text."""
 
@@ -47,6 +60,7 @@ def _why(retry: dict[str, Any]) -> str:
 _RETRIES: Final = Listing(
     {
         "service": "service",
+        "id": "id",
         "message": "message_id",
         "type": "type",
         "brand": "brand",
@@ -110,3 +124,131 @@ def list_retries(
     # Of services that did not answer, nobody knows whether messages wait there.
     note = () if away else listed.note
     return Result(listed.answer, listed.show, note, remark=remarks, error="; ".join(away))
+
+
+_Ids = Annotated[
+    list[UUID] | None, typer.Argument(metavar="[ID]...", parser=parse_id, help="Ids out of `list`.")
+]
+
+
+@app.command("run-now")
+def run_now(
+    orchestrator: Orchestrator,
+    research: Research,
+    publisher: Publisher,
+    social: Social,
+    monitor: Monitor,
+    service: Annotated[_Service, typer.Option()],
+    ids: _Ids = None,
+    type_name: Annotated[str | None, typer.Option("--type")] = None,
+    correlation_id: str | None = None,
+    by: By = None,
+    yes: Yes = False,
+) -> Result:
+    """Makes the next attempt of messages now; exit code 1 if one of them stays as it is.
+
+    It is the same attempt, only sooner. A message that waits for something that is away may come back to the list.
+
+    For example:
+
+        brandctl retries run-now 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --service publisher
+        brandctl retries run-now --service publisher --type content.publish --yes
+
+    Options:
+        service: The service in which they wait.
+        type_name: All messages of this type.
+        correlation_id: All messages of this chain.
+    """
+    chosen = _chosen((orchestrator, research, publisher, social, monitor), service)
+    selection = _selection(chosen, ids, type_name, correlation_id, "run", yes=yes)
+    return _changed(partial(chosen.run_retries, by=who(by)), selection, "due now")
+
+
+@app.command("cancel")
+def cancel(
+    orchestrator: Orchestrator,
+    research: Research,
+    publisher: Publisher,
+    social: Social,
+    monitor: Monitor,
+    service: Annotated[_Service, typer.Option()],
+    reason: Annotated[str, typer.Option()],
+    ids: _Ids = None,
+    type_name: Annotated[str | None, typer.Option("--type")] = None,
+    correlation_id: str | None = None,
+    by: By = None,
+    yes: Yes = False,
+) -> Result:
+    """Cancels the next attempt of messages; exit code 1 if one of them stays as it is.
+
+    A cancelled message becomes a dead letter, which can be replayed: nothing is lost.
+
+    For example:
+
+        brandctl retries cancel 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --service publisher --reason "the site is closed"
+        brandctl retries cancel --service social --type post.send --reason "channel was given up" --yes
+
+    Options:
+        service: The service in which they wait.
+        reason: Why their work is not needed now, stored with the dead letter.
+        type_name: All messages of this type.
+        correlation_id: All messages of this chain.
+    """
+    if not reason.strip():
+        raise typer.BadParameter("say why", param_hint="--reason")
+    chosen = _chosen((orchestrator, research, publisher, social, monitor), service)
+    selection = _selection(chosen, ids, type_name, correlation_id, "cancel", yes=yes)
+    return _changed(partial(chosen.cancel_retries, by=who(by), reason=reason), selection, "cancelled")
+
+
+def _chosen(services: Sequence[_Any], name: str) -> _Any:
+    return next(each for each in services if each.service == name)
+
+
+def _selection(
+    service: _Any,
+    ids: Sequence[UUID] | None,
+    type_name: str | None,
+    correlation_id: str | None,
+    verb: str,
+    *,
+    yes: bool,
+) -> list[dict[str, Any]]:
+    """Returns the selections of the requests: parts of the ids, or all that match now, after a confirmation."""
+    named = {"type": type_name, "correlation_id": correlation_id}
+    group = {name: value for name, value in named.items() if value is not None}
+    if bool(ids) == bool(group):
+        raise typer.BadParameter("give ids, or --type, or --correlation-id", param_hint="ID")
+    if ids:
+        every = [str(each) for each in dict.fromkeys(ids)]
+        return [{"ids": every[first : first + _AT_ONCE]} for first in range(0, len(every), _AT_ONCE)]
+    page = service.list_retries(type=type_name, correlation_id=correlation_id, limit=1)
+    if not page["matching"]:
+        raise CommandError(f"no message of {service.service} matches that waits for another attempt")
+    what = f"{page['matching']:,} message{'' if page['matching'] == 1 else 's'} of {service.service}"
+    if not yes:
+        confirm(f"{verb.capitalize()} {what}?")
+    # A message that waits anew meanwhile is not selected again.
+    return [{**group, "until": page["now"]}]
+
+
+def _changed(call: Callable[..., Any], selections: Sequence[dict[str, Any]], done: str) -> Result:
+    ids: list[str] = []
+    refused: list[Any] = []
+    for selection in selections:
+        after: dict[str, Any] = {}
+        while True:
+            try:
+                answer = call(**selection, **after, limit=_AT_ONCE)
+            except ClientError:
+                if ids:
+                    note(f"{len(ids):,} {done}; the same command continues with the rest.")
+                raise
+            ids += answer["ids"]
+            refused += answer["refused"]
+            if "ids" in selection or answer["next"] in {None, after.get("after")}:
+                break
+            after = {"after": answer["next"]}
+    why = Counter(each["detail"] for each in refused)
+    told = [f"{len(ids):,} {done}", *(f"{count:,} not: {detail}" for detail, count in why.items())]
+    return Result({"ids": ids, "refused": refused}, remark=told, fails=bool(refused) or not ids)

@@ -251,6 +251,8 @@ async def test_the_api_is_documented_and_the_sites_are_as_before(web: Web) -> No
         "/v1/brands/{slug}/measures",
         "/v1/audit-log",
         "/v1/retries",
+        "/v1/retries/run",
+        "/v1/retries/cancel",
     }
     put = document["paths"]["/v1/brands/{slug}/logo"]["put"]
     assert set(put["requestBody"]["content"]) == {"image/png", "image/jpeg", "image/webp"}

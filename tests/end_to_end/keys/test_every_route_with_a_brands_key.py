@@ -25,6 +25,8 @@ VARYING = {"date", "etag"}
 FORBIDDEN_TO_BOUND = {
     "GET /v1/documents",
     "GET /v1/retries",
+    "POST /v1/retries/run",
+    "POST /v1/retries/cancel",
     "POST /v1/invitation-mails",
     "POST /v1/documents/{document_id}/release",
     "PUT /v1/notifications/routes/{name}",

@@ -1,7 +1,5 @@
 """`brandctl dead-letters replay`, `discard` and `restore`."""
 
-import getpass
-import socket
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +10,7 @@ import typer
 from brandctl.commands import Result
 from brandctl.dead_letters.bulk import MAX_BULK, BulkAction, decide_all
 from brandctl.dead_letters.filters import DeadLetterSelection, with_filters
+from brandctl.operator_names import By, who
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import note
 from client.errors import ClientError
@@ -30,12 +29,6 @@ Ids = Annotated[
 ]
 All = Annotated[bool, typer.Option("--all", help="All dead letters that match the other options.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="With --all or --group: do not ask for confirmation.")]
-By = Annotated[
-    str | None,
-    typer.Option(
-        "--by", envvar="BRANDCTL_BY", help="Your name, stored with the decision.", show_default="user@host"
-    ),
-]
 
 
 @with_filters
@@ -70,7 +63,7 @@ def replay(
         timeout: With --wait: the most seconds to wait.
     """
     selection = _selection(dead, wanted, all_=all_)
-    decision: dict[str, Any] = {"by": _who(by)} | ({"reason": why} if (why := (reason or "").strip()) else {})
+    decision: dict[str, Any] = {"by": who(by)} | ({"reason": why} if (why := (reason or "").strip()) else {})
     refused: dict[str, str] = {}
 
     def replay_some(**fields: Any) -> tuple[list[str], str | None]:
@@ -124,7 +117,7 @@ def discard(
     if not reason.strip():
         raise typer.BadParameter("say why", param_hint="--reason")
     selection = _selection(dead, wanted, all_=all_)
-    decision: dict[str, Any] = {"by": _who(by), "reason": reason}
+    decision: dict[str, Any] = {"by": who(by), "reason": reason}
     refused: dict[str, str] = {}
 
     def discard_some(**fields: Any) -> tuple[list[str], str | None]:
@@ -171,7 +164,7 @@ def restore(
     if not reason.strip():
         raise typer.BadParameter("say why", param_hint="--reason")
     selection = _selection(dead, wanted, all_=all_)
-    decision: dict[str, Any] = {"by": _who(by), "reason": reason}
+    decision: dict[str, Any] = {"by": who(by), "reason": reason}
     refused: dict[str, str] = {}
     resolved = 0
 
@@ -201,17 +194,6 @@ def restore(
         remark=[*told, *refused.values()],
         fails=bool(refused),
     )
-
-
-def _who(given: str | None) -> str:
-    """Returns the given name, or `user@host` of this machine."""
-    if given and given.strip():
-        return given.strip()[:200]
-    try:
-        user = getpass.getuser()
-    except (OSError, KeyError):  # a container may run under a user id without a name
-        user = "somebody"
-    return f"{user}@{socket.gethostname()}"[:200]
 
 
 def _selection(

@@ -53,6 +53,7 @@ class Reason(StrEnum):
     TOO_LARGE = "too_large"
     DELIVERY_LIMIT = "delivery_limit"
     EXPIRED = "expired"
+    CANCELLED = "cancelled"
 
 
 # One more must still fit where it is written: an AMQP integer, a column.

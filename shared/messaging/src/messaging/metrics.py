@@ -99,7 +99,8 @@ class MessageMetrics(Collector):
                 retried.add_metric((queue, name), counts.retried[name])
                 aside.add_metric((queue, name), counts.set_aside[name])
             for reason in Reason:
-                dead.add_metric((queue, reason.value), counts.dead_lettered[reason.value])
+                cancelled = self._relay.counts.cancelled[queue] if reason is Reason.CANCELLED else 0
+                dead.add_metric((queue, reason.value), counts.dead_lettered[reason.value] + cancelled)
             duplicate.add_metric((queue,), counts.duplicates)
             rejected.add_metric((queue,), counts.rejected)
         yield from (processed, duplicate, retried, aside, dead, rejected)

@@ -1,25 +1,49 @@
-"""`GET /v1/retries`, for the API of every service that consumes; needs the extra `api`."""
+"""`/v1/retries`, for the API of every service that consumes: the messages that wait, and what may be done with them.
+
+Needs the extra `api`.
+"""
 
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Final, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from chassis.http.api import View, needs, router
-from chassis.http.callers import Scope
-from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
+from chassis.http.api import Moment, View, needs, router
+from chassis.http.callers import Caller, Scope
+from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, MAX_PAGE, PageLimit
 from messaging import headers as header
+from messaging.flow import retry_changes
+from messaging.flow.retry_changes import RefusalReason, RetryChange
 from messaging.flow.transactions import Database
 from messaging.storage import retries
-from messaging.storage.retries import Retry
+from messaging.storage.retries import Retry, RetrySelection
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _CURSOR: Final = "^[0-9]{1,17}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 """Microseconds since 1970, and the id of the row."""
 _TEXT: Final = 500
+_OPERATOR: Final = needs(Scope.OPERATE, of_all_brands=True)
+"""A message need not name its brand."""
+_WHY: Final = {
+    RefusalReason.GONE: "it waits no more: its attempt has begun, or another person was faster",
+    RefusalReason.SENDING: "the service is handing it to the broker: look again in a moment",
+    RefusalReason.ENDED: "a copy of the message has an outcome already, so this one will have no effect",
+    RefusalReason.UNSUITABLE: "it is a dead letter that waits to be recorded: it can only be run now",
+}
+
+
+def _storable(value: str) -> str:
+    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError("must not contain U+0000 or half of a surrogate pair")
+    return value
+
+
+_Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=_TEXT), AfterValidator(_storable)
+]
 
 
 class RetryView(View):
@@ -83,6 +107,66 @@ class RetryList(View):
     """Time of the answer, by the clock that `due_at` follows."""
 
 
+class RetryRequest(BaseModel):
+    """Which messages: those of `ids`, or all of a type or a chain."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_PAGE)] | None = Field(
+        default=None, description="`id` of each, of this wait; its next wait has another one."
+    )
+    type: _Text | None = Field(default=None, description="All messages of this type.")
+    correlation_id: _Text | None = Field(default=None, description="All messages of this chain.")
+    until: Moment | None = Field(
+        default=None, description="Only messages that have waited since then, such as `now` of the list."
+    )
+    after: UUID | None = Field(
+        default=None, description="`next` of the previous answer; the request continues there."
+    )
+    limit: Annotated[int, Field(ge=1, le=MAX_PAGE)] = DEFAULT_PAGE
+    by: _Text | None = Field(
+        default=None, description="Your name; it is not verified. The default is that of the key."
+    )
+
+    @model_validator(mode="after")
+    def _check_selection(self) -> Self:
+        of_group = self.type is not None or self.correlation_id is not None
+        if (self.ids is not None) == of_group:
+            raise ValueError("give either ids, or a type or a correlation_id, or both of these")
+        return self
+
+    @property
+    def selection(self) -> RetrySelection:
+        ids = None if self.ids is None else tuple(self.ids)
+        return RetrySelection(ids, self.type, self.correlation_id, self.until, self.after)
+
+
+class CancelRequest(RetryRequest):
+    reason: _Text = Field(description="Why its work is not needed now; stored with the dead letter.")
+
+
+class RefusedRetry(View):
+    id: UUID
+    code: Annotated[RefusalReason, Field(examples=["sending"])]
+    detail: str
+
+
+class RetriesChanged(View):
+    ids: list[UUID]
+    """Those that changed."""
+    refused: list[RefusedRetry]
+    """Those that stay as they are, and why."""
+    next: UUID | None
+    """Send it as `after` to go on; null if there are no more."""
+
+    @classmethod
+    def of(cls, change: RetryChange) -> Self:
+        refused = [
+            RefusedRetry(id=each, code=reason, detail=_WHY[reason]) for each, reason in change.refused.items()
+        ]
+        return cls(ids=change.ids, refused=refused, next=change.last)
+
+
 def retry_routes(database: Database) -> APIRouter:
     """The routes of the messages that wait in this service's outbox for a later attempt."""
     routes = router("/retries", tags=["retries"])
@@ -90,8 +174,7 @@ def retry_routes(database: Database) -> APIRouter:
     @routes.get(
         "",
         summary="Messages that wait for another attempt",
-        # A message need not name its brand.
-        dependencies=[needs(Scope.OPERATE, of_all_brands=True)],
+        dependencies=[_OPERATOR],
     )
     async def list_retries(
         type: Annotated[str | None, Query(description="Message type.", max_length=_TEXT)] = None,  # noqa: A002 - the wire name
@@ -123,6 +206,22 @@ def retry_routes(database: Database) -> APIRouter:
             matching=found.matching,
             now=found.now,
         )
+
+    @routes.post("/run", summary="Make messages due now that wait for another attempt")
+    async def run_retries(caller: Annotated[Caller, _OPERATOR], request: RetryRequest) -> RetriesChanged:
+        """Makes their next attempts due at once, as the same attempts. One that waits for something that is away may wait again."""
+        by = request.by or caller.name
+        change = await retry_changes.run_now(database, request.selection, request.limit, by=by)
+        return RetriesChanged.of(change)
+
+    @routes.post("/cancel", summary="Cancel the next attempts of messages")
+    async def cancel_retries(caller: Annotated[Caller, _OPERATOR], request: CancelRequest) -> RetriesChanged:
+        """Turns the messages into dead letters with the reason `cancelled`, so that they are recorded and can be replayed."""
+        by = request.by or caller.name
+        change = await retry_changes.cancel(
+            database, request.selection, request.limit, by=by, reason=request.reason
+        )
+        return RetriesChanged.of(change)
 
     return routes
 

@@ -1,16 +1,21 @@
-"""Routes of the page of messages that wait for another attempt."""
+"""Routes of the page of messages that wait for another attempt, and of what an operator does with them."""
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
 from fastapi import APIRouter
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
-from console.pages import NavigationEntry, Viewer, page
+from console.notices import told
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page
 from console.retries import views
+from console.retries.acting import MOST_AT_ONCE, VERBS, act_on_many
 from console.retries.views import RetryFilter
 from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
@@ -37,7 +42,17 @@ LIVE: Final = (LivePage(LIST, read_list),)
 async def list_retries(request: Request, viewer: Viewer) -> Response:
     """The messages that the filter in the address matches, of each service, the next to be due first."""
     viewer.check_may(Scope.OPERATE)
-    wanted = RetryFilter.of(request.query_params)
+    return await _list(request, viewer, RetryFilter.of(request.query_params))
+
+
+async def _list(
+    request: Request,
+    viewer: PageViewer,
+    wanted: RetryFilter,
+    *,
+    refusal: str = "",
+    status: int = HTTPStatus.OK,
+) -> Response:
     is_bound = viewer.person.brands is not None
     asked = () if is_bound else wanted.services
     answers = await asyncio.gather(
@@ -47,9 +62,27 @@ async def list_retries(request: Request, viewer: Viewer) -> Response:
         request,
         viewer,
         "retries/list.html.j2",
+        status=status,
+        refusal=refusal,
+        most_at_once=MOST_AT_ONCE,
         wanted=wanted,
         services=views.SERVICES,
         found=dict(zip(asked, answers, strict=True)),
         is_bound=is_bound,
         is_overdue=views.is_overdue,
     )
+
+
+@router.post(LIST)
+async def change_retries(request: Request, viewer: Viewer, form: FormData) -> Response:
+    """Runs or cancels the checked messages of a service, or all that matched when the page was made."""
+    viewer.check_may(Scope.OPERATE)
+    wanted = RetryFilter.of({name: form.text(name) for name in ("service", "type", "chain")})
+    if form.text("do") not in VERBS or not wanted.service:
+        raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("retries.no_verb"))
+
+    async def act() -> Response:
+        outcome = await act_on_many(viewer, form, wanted)
+        return await told(request, viewer, LIST + wanted.query(), outcome.notice(form.text("do")))
+
+    return await once_or_refused(request, viewer, form, act, partial(_list, request, viewer, wanted))

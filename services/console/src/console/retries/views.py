@@ -42,6 +42,11 @@ class RetryFilter:
         return bool(self.service or self.type or self.chain)
 
     @property
+    def may_act_on_all(self) -> bool:
+        """Whether a button may mean all that match: those of one service, of a type or a chain."""
+        return bool(self.service and (self.type or self.chain))
+
+    @property
     def services(self) -> tuple[str, ...]:
         return (self.service,) if self.service else SERVICES
 

@@ -95,6 +95,10 @@ class Relay:
         """Waits until all submitted rows are published or released."""
         await self._idle.wait()
 
+    def wake(self) -> None:
+        """Looks for due rows now."""
+        self._wake.set()
+
     async def run(self) -> None:
         """Publishes until cancelled."""
         with kept_plans():

@@ -1,6 +1,6 @@
 """Transactions that commit effects and outgoing messages together."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -186,9 +186,9 @@ class Database:
 
     def __init__(self, connections: Connections, relay: Relay, service: str, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
+        self.service = service
         self._connections = connections
         self._relay = relay
-        self._service = service
 
     def connection(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for reading, or for a statement that needs no transaction.
@@ -216,7 +216,7 @@ class Database:
             DatabaseUnavailableError: the database is unavailable; after an outage during the commit, its outcome is unknown.
         """
         async with self.connection() as connection, connection.transaction():
-            tx = Transaction(connection, self._service, self.catalogue, trace_headers)
+            tx = Transaction(connection, self.service, self.catalogue, trace_headers)
             yield tx
             held = await self._relay.write(connection, tx.outgoing) if tx.outgoing else False
         if (whole := self.joined()) is not None and tx.outgoing:
@@ -249,6 +249,14 @@ class Database:
             whole.afterwards.append(call)
         else:
             call()
+
+    def publish_due(self) -> None:
+        """Has this process look for due rows of the outbox at once, after the commit; others look every ten seconds."""
+        self.once_committed(self._relay.wake)
+
+    def count_cancelled(self, queues: Sequence[str]) -> None:
+        """Counts retries of these queues as cancelled, after the commit."""
+        self.once_committed(partial(self._relay.counts.cancelled.update, queues))
 
     async def answers(self) -> bool:
         return await self._connections.answers()

@@ -104,13 +104,15 @@ class QueueCounts:
 
 
 class PublishCounts:
-    """Outcomes of publishes since the start of the process."""
+    """Outcomes of the rows of the outbox since the start of the process."""
 
     def __init__(self) -> None:
         self.published: Counter[str] = Counter()
         """By exchange: confirmed messages."""
         self.failed: Counter[str] = Counter()
         """By reason, one of `PUBLISH_FAILURES`; the relay retries them."""
+        self.cancelled: Counter[str] = Counter()
+        """By queue: retries that an operator cancelled, which are dead letters."""
 
     def note(self, rows: Sequence[OutboxRow], outcomes: Sequence[Exception | None]) -> None:
         """Counts the outcome of each row."""
