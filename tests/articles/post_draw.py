@@ -62,6 +62,10 @@ def post_of(run: ArticleRun, documentation: str, channel: Channel, work: StatedW
     if channel is BUILT_IN:
         post = plan(command).post
         assert post is not None
+        assert post.story is not None
+        if not post.story.hooks and post.text == post.title:
+            why = f"{post.story.why_silent}: the feed lists the article by its title"
+            return DrawnPost(documentation, run.drawn.keyword, channel.name, "", why)
         shown = "\n\n".join(filter(None, (post.title, post.text, post.link, " ".join(post.tags))))
         return DrawnPost(documentation, run.drawn.keyword, channel.name, shown)
     material = PostMaterial.of(command)
@@ -170,6 +174,26 @@ def _shown(number: int, post: DrawnPost, with_sent: bool) -> str:
     return f"{head}\n{post.text}\n" + (f"\n--- sent\n{post.sent}\n" if with_sent and post.sent else "")
 
 
+def blind_page_of(posts: Iterable[DrawnPost]) -> str:
+    """The posts alone, for readers who shall not know how they came about."""
+    kept = (post for post in posts if not post.refusal)
+    return "\n".join(
+        f"=== {number}. {post.channel}\n\n{post.text}\n" for number, post in enumerate(kept, start=1)
+    )
+
+
+def tally_of(posts: Sequence[DrawnPost]) -> str:
+    """How many posts of each collection were drawn, and how many were refused, with the reasons."""
+    lines = []
+    for name in sorted({post.documentation for post in posts}):
+        of_name = [post for post in posts if post.documentation == name]
+        refused = [post for post in of_name if post.refusal]
+        lines.append(f"{name}: {len(of_name) - len(refused)} posts, {len(refused)} refused")
+    reasons = Counter(post.refusal.partition(":")[0] for post in posts if post.refusal)
+    lines += [f"{n} refused: {reason}" for reason, n in reasons.most_common()]
+    return "\n".join(lines)
+
+
 def blank_verdicts(posts: Iterable[DrawnPost]) -> dict[str, Any]:
     """A form for readers, as `verdicts/` has them, with the post that each row is about."""
     rows = [
@@ -199,6 +223,9 @@ def main() -> int:
     parser.add_argument("--seed", default=SEED, help="draw other keywords and posts")
     parser.add_argument("--most", type=int, default=40, metavar="N", help="posts to draw (default: 40)")
     parser.add_argument("--sent", action="store_true", help="also print what is sent to each channel")
+    parser.add_argument(
+        "--blind", type=Path, metavar="FILE", help="write the posts alone, for a blind reader"
+    )
     parser.add_argument("--verdicts", type=Path, metavar="FILE", help="write a blank form for the reader")
     given = parser.parse_args()
     folders = {name: CORPORA.get(name) or folder_of(name) for name in given.names}
@@ -208,7 +235,10 @@ def main() -> int:
     print(page_of(posts, with_sent=given.sent))  # noqa: T201
     if given.verdicts:
         given.verdicts.write_text(json.dumps(blank_verdicts(posts), indent=1, ensure_ascii=False) + "\n")
+    if given.blind:
+        given.blind.write_text(blind_page_of(posts))
     found = Counter(post.channel for post in posts if not post.refusal)
+    print(tally_of(posts), file=sys.stderr)  # noqa: T201
     print(", ".join(f"{name}: {n}" for name, n in sorted(found.items())), file=sys.stderr)  # noqa: T201
     return 0
 

@@ -1,10 +1,18 @@
 """The draw of posts: each collection comes to all channels, and an article without a post is replaced by another one."""
 
 from reading.works import StatedWork
-from social.channels import CHANNELS
+from social.channels import BUILT_IN, CHANNELS
 from tests.articles.article_runs import ArticleRun
 from tests.articles.keyword_draw import DrawnKeyword
-from tests.articles.post_draw import DrawnPost, blank_verdicts, draw_posts, page_of
+from tests.articles.post_draw import (
+    DrawnPost,
+    blank_verdicts,
+    blind_page_of,
+    draw_posts,
+    page_of,
+    post_of,
+    tally_of,
+)
 from writing.article import Article, ArticleSource
 
 _WORK = StatedWork(title="On pots", author="Ada", licence="CC0")
@@ -62,3 +70,26 @@ def test_an_article_without_a_post_is_shown_and_another_one_takes_its_place() ->
     assert [row["post"] for row in blank_verdicts(drawn)["verdicts"]] == [
         each.text for each in drawn if each.text
     ]
+
+
+def test_a_blind_reader_gets_the_posts_alone_and_the_tally_counts_both_sides() -> None:
+    runs = {"pots": [_run("kiln", "It never cools in less than a day."), *_RUNS["pots"]]}
+    drawn = list(draw_posts(runs, {"pots": _WORK}, "a", 20))
+    refused = sum(1 for each in drawn if each.refusal)
+    blind = blind_page_of(drawn)
+    assert blind.count("=== ") == 20
+    assert "=== 20. " in blind
+    assert "No post" not in blind
+    assert tally_of(drawn).splitlines() == [
+        f"pots: 20 posts, {refused} refused",
+        f"{refused} refused: no sentence of the article stands alone",
+    ]
+
+
+def test_what_the_feed_lists_by_its_title_alone_is_no_post() -> None:
+    run = _run("kiln", "It never cools in less than a day.")
+    post = post_of(run, "pots", BUILT_IN, _WORK)
+    assert (post.text, post.refusal) == (
+        "",
+        "no sentence of the article stands alone: the feed lists the article by its title",
+    )

@@ -14,7 +14,8 @@ from social.composing import ChannelDraft, LinkTooLongError, NothingToSayError, 
 from social.counting import graphemes
 from social.cutting import clean_line, comparable, cut, hashtag, without_mentions
 from social.domain import plan, post_id, story_of
-from social.statements import stands_alone
+from social.statements import leans_on_others, stands_alone
+from social.technical import is_about_programs
 from tests.fixtures.growth import grows_with_size
 
 CONTENT = UUID("01980000-0000-7000-8000-000000000001")
@@ -293,7 +294,7 @@ def test_an_article_that_begins_with_what_cannot_stand_alone_gives_no_hook() -> 
         draft("x", asked)
     planned = plan(asked)
     assert planned.post is not None
-    assert planned.post.text.startswith("“This is a kettle: it heats water.”\n"), "the feed has each article"
+    assert planned.post.text == asked.article_context.title, "the feed has each article"
 
 
 def test_a_short_first_sentence_keeps_the_next_one() -> None:
@@ -309,13 +310,131 @@ def test_a_quoted_detail_that_has_no_word_of_the_subject_is_left_out() -> None:
     assert f"“{own}”" in text
 
 
-def test_names_and_options_of_programs_are_neither_quoted_nor_tags_nor_headings() -> None:
-    code = "Pour-over coffee is never brewed before brewer.start() was called."
-    asked = quoting(points=(code,), origins=(1, 1), headings=("brewer.start()", "Ratio", "Overview", "Water"))
-    text = draft("telegram", asked).text
-    assert "brewer" not in text
-    assert "In the article: Ratio · Water" in text
+@pytest.mark.parametrize(
+    ("sentence", "leans"),
+    [
+        ("Look at the spout while the kettle boils.", True),
+        ("The chart is for light roasts alone.", True),
+        ("Check the handle, since many get hot.", True),
+        ("The kettle is never full.", False),
+        ("Rinsing the paper removes its taste.", False),
+        ("In the morning a kettle boils faster.", False),
+    ],
+)
+def test_an_item_of_a_list_speaks_of_no_thing_that_the_post_does_not_name(sentence: str, leans: bool) -> None:
+    assert leans_on_others(sentence, "Kettles for coffee") is leans
+    kettle = "Kettles for pour-over coffee are never cheap."
+    asked = quoting(opening=kettle, points=(DEFINITION, POINTS[1], sentence), origins=(1, 1, 1, 1))
+    assert not (leans and sentence in draft("telegram", asked).text)
+
+
+def of_manual(opening: str, *points: str, **more: Any) -> SocialCreate:
+    """About an article that quotes the manual of a program, Brewer."""
+    given: dict[str, Any] = {
+        "title": "How timers of Brewer work",
+        "keyword": "timers of brewer",
+        "description": opening,
+        "opening": opening,
+        "points": points,
+        "headings": ("Setting timers", "Logs", "Timers in the command line", "brewer.start()"),
+        "sources": (QuotedSource(title="Brewer manual: Timers"),),
+        "origins": (1,) * (1 + len(points)),
+    }
+    return command(**(given | more))
+
+
+LETS = "Brewer lets you stop timers without losing a single cup."
+
+
+@pytest.mark.parametrize(
+    ("sentence", "opens"),
+    [
+        (LETS, True),
+        ("Timers of Brewer are never late, not even in a power cut.", True),
+        ("Brewer is a program for timers that remind you of the kettle.", True),
+        ("Brewer has timers of several kinds in its memory.", False),
+        ("Timers can be stopped without losing a single cup.", False),
+        ("Provides access to timers without losing a single cup.", False),
+        ("Brewer can stop timers whose callback returns no value.", False),
+        ("By default, Brewer never stops timers that are running.", False),
+        ("Brewer never stops timers before brewer.start() was called.", False),
+        ("Brewer never stops timers in earlier versions.", False),
+        ("Your timers are never late if Brewer runs.", False),
+        ("Typical timers take 107 bytes on Linux and 103 on a kettle, but never more.", False),
+    ],
+)
+def test_of_a_manual_a_sentence_that_names_the_program_and_says_why_it_matters_opens_a_post(
+    sentence: str, opens: bool
+) -> None:
+    known = "The software reads timers that Brewer wrote."
+    asked = of_manual("Timers of Brewer are written to a file.", known, sentence)
+    if not opens:
+        with pytest.raises(NothingToSayError):
+            draft("x", asked)
+        planned = plan(asked)
+        assert planned.post is not None
+        assert planned.post.text == "How timers of Brewer work", "the feed lists it"
+        return
+    assert draft("x", asked).text == f"“{sentence}”\n— Brewer manual: Timers\n\n{LINK}"
+
+
+def test_a_post_about_a_manual_has_one_sentence_and_headings_of_more_words() -> None:
+    second = "Brewer never stops timers without a reason."
+    asked = of_manual(LETS, second, "The software has timers.")
+    assert draft("telegram", asked).text == (
+        f"How timers of Brewer work\n\n“{second}”\n— Brewer manual: Timers\n\n"
+        f"In the article: Setting timers · Timers in the command line\n\nRead the article: {LINK}"
+    )
+    own = "Your own words stand behind it."
+    edited = of_manual(LETS, own, origins=(1, 0))
+    assert own in draft("telegram", edited).text, "an edited key point is nobody's detail"
+
+
+def test_a_sentence_of_a_manual_keeps_the_next_one_if_readers_understand_it() -> None:
+    plain, with_code = "Instead it waits for you.", "Instead it calls brewer.start() again."
+    more = "The software has timers of Brewer."
+    assert f"“{LETS} {plain}”" in draft("x", of_manual(f"{LETS} {plain}", more)).text
+    assert f"“{LETS}”" in draft("x", of_manual(f"{LETS} {with_code}", more)).text
+
+
+def test_the_frequent_questions_of_a_manual_are_told_without_what_stands_between_them() -> None:
+    headings = ("Which timers are there?", "Setting timers", "Why is the software late?")
+    text = draft("x", of_manual("It has a callback.", headings=headings)).text
+    assert text == f"How timers of Brewer work\n\nIn the article: {headings[0]} · {headings[2]}\n\n{LINK}"
+
+
+def test_why_a_manual_has_no_post_is_told() -> None:
+    silent = story_of(of_manual("It has a callback."))
+    assert silent.why_silent.startswith("no sentence of this manual names its subject")
+    named = story_of(of_manual(LETS, title="brewer.start()"))
+    assert named.hooks == ()
+    assert named.why_silent.startswith("the title is a name inside a program")
+    assert story_of(quoting()).why_silent == "no sentence of the article stands alone"
+
+
+def test_the_title_of_a_part_of_a_program_is_no_hashtag_but_its_name_is() -> None:
+    texts = (LETS, "With Brewer, the software is never late.")
+    assert story_of(of_manual(*texts, keyword="Timers")).tags == ()
+    assert story_of(of_manual(*texts, keyword="Brewer")).tags == ("#Brewer",)
     assert story_of(command(keyword="brewer.start()")).tags == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A cup costs $3 and is ready at 10:30 -- or later.",
+        "Ask for ten percent (10%) if a baker's dozen isn't enough.",
+        "It drains into a cup or server; dogs aren't welcome.",
+    ],
+)
+def test_prices_and_times_make_no_manual(text: str) -> None:
+    assert not is_about_programs([text])
+
+
+def test_what_a_shop_says_of_itself_may_open_a_post() -> None:
+    charged = "We charge three pounds for pour-over coffee."
+    text = draft("x", quoting(opening=charged, points=(), origins=(1,))).text
+    assert text.startswith(f"“{charged}”")
 
 
 def test_a_list_has_more_than_one_item() -> None:
@@ -329,6 +448,14 @@ def test_a_title_that_the_line_of_the_source_says_stands_there_alone() -> None:
     source = QuotedSource(title="Pouring slowly", licence="CC0")
     asked = quoting(title="Pouring slowly", opening=opening, sources=(source,), points=(), origins=(1,))
     assert draft("x", asked).text == f"“{opening}”\n— Pouring slowly (CC0)\n\n{LINK}"
+    signed = quoting(
+        title="Pouring slowly",
+        opening=opening,
+        sources=(source.model_copy(update={"author": "Ada B."}),),
+        points=(),
+        origins=(1,),
+    )
+    assert "\n— Ada B. (CC0)\n" in draft("telegram", signed).text, "“by” needs a title"
     assert draft("telegram", asked).text.startswith(f"Pouring slowly\n\n“{opening}”")
 
 

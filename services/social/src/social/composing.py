@@ -14,8 +14,9 @@ from social.channels.lines import BULLET
 from social.counting import utf8_bytes
 from social.cutting import comparable, cut, without_mentions
 from social.phrases import PostPhrases, phrases_of
-from social.statements import Statement, has_code, is_on_subject, names
+from social.statements import Statement, is_on_subject, leans_on_others, names
 from social.story import Story
+from social.technical import has_code
 
 _DASH: Final = "— "
 _LEAST_HEADINGS: Final = 2
@@ -150,7 +151,9 @@ class _PostLayout:
         titles = dict.fromkeys(source.title for source in cited)
         # The headline above may have said the title.
         shown = [each for each in titles if not author or comparable(each) != comparable(self.headline)]
-        told = ", ".join(filter(None, ("; ".join(shown), author and f"{self.phrases.by}{author}")))
+        # "by" needs a title before it.
+        by = author and (f"{self.phrases.by}{author}" if shown else author)
+        told = ", ".join(filter(None, ("; ".join(shown), by)))
         return without_mentions(f"{_DASH}{told} ({licence})" if licence else f"{_DASH}{told}")
 
 
@@ -221,11 +224,9 @@ def _without_statement(layout: _PostLayout) -> _PostLayout:
     story = layout.story
     if layout.channel.name == FEED:
         # The feed shows the title by itself, and has a post of each article.
-        origin = story.origins[0] if story.sources and story.origins and story.opening else 0
-        text = story.opening if origin else story.description or story.title
-        return layout.with_statement(
-            cut(text, lambda piece: layout.with_statement(piece, origin).fits()), origin
-        )
+        # What cannot be read alone is no post: an article that quotes is listed there by its title.
+        text = story.title if story.sources else story.description or story.title
+        return layout.with_statement(cut(text, lambda piece: layout.with_statement(piece, 0).fits()), 0)
     named = replace(layout, headline=without_mentions(story.title), headings=_headings(story, 4))
     asks = any(each.endswith("?") for each in named.headings)
     if not (layout.phrases.inside and asks and len(named.headings) >= _LEAST_HEADINGS and named.fits()):
@@ -238,7 +239,7 @@ def _filled(layout: _PostLayout) -> _PostLayout:
     network, story = layout.channel.network, layout.story
     for tag in story.tags[: network.hashtags]:
         layout = _grown(layout, replace(layout, tags=(*layout.tags, tag)))
-    if layout.hook:
+    if layout.hook and story.hooks:
         layout = _with_points(layout)
     headings = _headings(story, network.headings) if layout.phrases.inside and not layout.headings else ()
     if len(headings) >= _LEAST_HEADINGS:
@@ -252,20 +253,25 @@ def _with_points(layout: _PostLayout) -> _PostLayout:
     Details of the article's parts stand in a list only, where each is for itself.
     """
     said, story = comparable(layout.hook), layout.story
+    network = layout.channel.network
     others = [
         each
         for each in story.statements
         if comparable(each.sentences[0]) not in said
-        and (layout.channel.network.bulleted or is_on_subject(each, story.keyword))
-        and not (each.origin and has_code(each.sentences[0]))
+        and (network.bulleted or is_on_subject(each, story.keyword))
+        # Further sentences of a manual are details for those who know it.
+        and not (each.origin and (story.is_manual or has_code(each.sentences[0])))
     ]
     others.sort(key=lambda each: bool(layout.origins) and each.origin not in layout.origins)
     chosen: list[Statement] = []
     for each in others:
-        if len(chosen) < layout.channel.network.points and _with_all(layout, [*chosen, each]).fits():
+        told = " ".join((story.title, layout.hook, *(one.sentences[0] for one in chosen)))
+        if each.origin and leans_on_others(each.sentences[0], told):
+            continue
+        if len(chosen) < network.points and _with_all(layout, [*chosen, each]).fits():
             chosen.append(each)
-    places = {id(each): place for place, each in enumerate(layout.story.statements)}
-    return _with_all(layout, sorted(chosen, key=lambda each: places[id(each)]))
+    places = {each.sentences[0]: place for place, each in enumerate(story.statements)}
+    return _with_all(layout, sorted(chosen, key=lambda each: places[each.sentences[0]]))
 
 
 def _with_all(layout: _PostLayout, statements: Iterable[Statement]) -> _PostLayout:
@@ -280,9 +286,16 @@ def _headings(story: Story, most: int) -> tuple[str, ...]:
     kept = (
         each
         for each in story.headings
-        if len(each) <= _LONGEST_HEADING and comparable(each) not in known and not has_code(each)
+        if len(each) <= _LONGEST_HEADING
+        and comparable(each) not in known
+        and not has_code(each)
+        # A word alone is a part of the program.
+        and not (story.is_manual and len(each.split()) == 1)
     )
-    return tuple(without_mentions(each) for each in dict.fromkeys(kept))[:most]
+    distinct = tuple(without_mentions(each) for each in dict.fromkeys(kept))
+    asking = tuple(each for each in distinct if each.endswith("?"))
+    # Of the frequent questions of a manual, the headings between them are none.
+    return (asking if story.is_manual and len(asking) >= _LEAST_HEADINGS else distinct)[:most]
 
 
 def _grown(layout: _PostLayout, larger: _PostLayout) -> _PostLayout:

@@ -1,7 +1,7 @@
 """Makes posts and drafts of articles, and decides which channels get one. Pure: no I/O, no clock, no randomness."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NewType
 from uuid import UUID, uuid5
@@ -12,6 +12,7 @@ from social.channels import BUILT_IN, CHANNELS, FEED
 from social.composing import ChannelDraft, compose, drafts
 from social.cutting import clean_line, hashtag
 from social.story import Story, StorySource
+from social.technical import is_about_programs, proper_names
 
 BrandSlug = NewType("BrandSlug", str)
 PostId = NewType("PostId", UUID)
@@ -143,7 +144,7 @@ def story_of(command: SocialCreate) -> Story:
         keyword=keyword,
         description=clean_line(article.meta_description),
         points=tuple(text for text, _ in points),
-        tags=_hashtags(keyword, command.tags),
+        tags=_hashtags(command, keyword, texts),
         link=command.published_url,
         opening=texts[0],
         headings=tuple(filter(None, map(clean_line, article.headings))),
@@ -171,10 +172,23 @@ def _capitalised(title: str) -> str:
     return title[:1].upper() + title[1:] if is_word else title
 
 
-def _hashtags(keyword: str, tags: Iterable[str]) -> tuple[str, ...]:
-    """The brand's tags, and a keyword of one word. Hashtags of words joined by a program, or of its names, have no followers."""
-    single = (keyword,) if len(keyword.split()) == 1 and not _IDENTIFIER.search(keyword) else ()
-    made = filter(None, map(hashtag, (*single, *tags)))
+def _hashtags(command: SocialCreate, keyword: str, texts: Sequence[str]) -> tuple[str, ...]:
+    """The brand's tags, and a keyword of one word. Hashtags of words joined by a program, or of its names, have no followers.
+
+    In a manual a single word such as "security" is the title of a part, unless the texts use it as a name.
+    """
+    article = command.article_context
+    titles = (article.title, *(each.title for each in article.sources))
+    is_tag = (
+        len(keyword.split()) == 1
+        and not _IDENTIFIER.search(keyword)
+        and (
+            not article.sources
+            or not is_about_programs((*titles, *texts, *article.headings))
+            or keyword in proper_names(texts, titles)
+        )
+    )
+    made = filter(None, map(hashtag, (*((keyword,) if is_tag else ()), *command.tags)))
     return tuple({tag.casefold(): tag for tag in made}.values())
 
 

@@ -3,7 +3,7 @@
 The rules about words are for English; in other languages the form of a sentence decides alone.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
@@ -11,6 +11,7 @@ from typing import Final
 import regex
 
 from social.cutting import comparable, sentences
+from social.technical import can_follow, has_code, tells_readers
 
 _MIN_WORDS: Final = {True: 5, False: 3}
 """By whether the sentence is quoted."""
@@ -25,7 +26,7 @@ _NAMED_STEM: Final = 4
 
 # A sentence that begins so needs the one before it.
 _DEPENDENT: Final = regex.compile(
-    r"(?:it|its|this|that|these|those|they|their|them|he|she|his|her|we|our|i|my|such|both|either|neither|another|others?|same"
+    r"(?:it|its|this|that|these|those|they|their|them|he|she|his|her|i|my|such|both|either|neither|another|others?|same"
     r"|e\.?g|returning to|however|but|and|or|nor|so|yet|also|too|then|thus|hence|therefore|consequently|accordingly|moreover|furthermore"
     r"|additionally|besides|still|nevertheless|nonetheless|meanwhile|otherwise|instead|likewise|similarly|conversely|again"
     r"|afterwards?|finally|next|first|firstly|second|secondly|third|here|there|note|suppose|let|consider|recall|see|remember"
@@ -46,7 +47,7 @@ _PRONOUN: Final = regex.compile(
 )
 # A sentence with these points to something that a post does not show.
 _POINTER: Final = regex.compile(
-    r"\b(?:(?:the )?following|as follows|(?:our|your) (?:example|program)|(?:the|an?) (?:\w+ )?\w+ (?:above|below)|(?:see|shown|described|discussed|mentioned|listed|explained) (?:above|below|earlier|later|in)|above\b[,.)]"
+    r"\b(?:(?:the )?following|as follows|our (?:example|program)\b|(?:the|an?) (?:\w+ )?\w+ (?:above|below)|(?:see|shown|described|discussed|mentioned|listed|explained) (?:above|below|earlier|later|in)|above\b[,.)]"
     r"|\bsee\b.* for (?:more|further|details|an?\b)|below\b[,.)]|(?:this|these|that) (?:way|case|example|program|function|method|list|step|option|command|setting|approach|figure|table|section|chapter|page|reason"
     r"|article|guide|document)|(?:figure|table|section|chapter|appendix) \d|all (?:two|three|four|five|six)\b)",
     regex.IGNORECASE,
@@ -57,15 +58,18 @@ _CUT: Final = regex.compile(
     r"(?:\b(?:a|an|the|of|and|or|its|their|ie|eg)[.!]?|[,;:–—-])[\"”’»)\]]*$",  # noqa: RUF001
     regex.IGNORECASE,
 )
-_CODE: Final = regex.compile(
-    r"[_\\=<>{}|$#]|--|\w\(|/\w+/|\./\w|[a-z]\d[A-Z]|\b[a-z]\w+\.[a-z]\w+|\b[a-z][\w-]*\.(?:c|conf|css|exe|h|html?|ini|js|json|mjs|py|sh|so|toml|txt|xml|ya?ml)\b|\[\d+\]|\w::?\w|(?<![\w’'])'[\w.-]+'|\b[a-z]{2,}(?:[A-Z][a-z]+)+\b"  # noqa: RUF001
-)
 _FRAGMENT: Final = regex.compile(
     r"(?:[Bb]ecause|[Hh]ow to)\b[^,]*$|[A-Z][a-z]+s (?:(?:and|or) [a-z]+s )?(?:an?|the|any|whether|if)\b"
     r"|[A-Z][a-z]+ed (?:when|if|by|for|to|in|on)\b[^,]*$"
     r"|An? (?!.*\b(?:is|are|was|were|has|have|had|can|may|might|must|will|would|should|did|\w*[a-rt-z]s)\b)"
 )
 """A sentence without a subject, a verb or a main clause, as in "Returns the name" and "A class for names"."""
+_THE_THING: Final = regex.compile(
+    r"(?:The|(?!(?:About|Above|After|All|At|Before|Behind|Below|Both|By|Despite|During|Even|For|From|Half|If|In|Inside|Into|Like|Most|Nearly|Of"
+    r"|On|Once|Only|Over|Since|Through|Under|Unless|Until|What|When|Where|While|With|Within|Without)\b)[A-Z][a-z]+(?<!ing|s)(?: \p{Ll}{2,3})? the)"
+    r" (?:[\w-]+ )?(?<!of )(?P<thing>\w+)(?= (?:is|are|was|were|has|have|must|may|can|will|should|shows?|\w+s|to|on|in|off|with|and|shut|open|while|when|until|before|after|at|from|for)\b|[.,;])"
+)
+"""A thing that the sentences before it named."""
 _FIGURE: Final = regex.compile(
     r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|half|twice|double)\b", regex.IGNORECASE
 )
@@ -75,6 +79,10 @@ _CONTRAST: Final = regex.compile(
 )
 _DEFINES: Final = regex.compile(r"(?:[\w’'-]+\s+){1,5}(?:is|are) (?:an?|the(?! (?:best|most|\w+est)))\b")  # noqa: RUF001
 """It tells what something is: a good second sentence."""
+_OWN: Final = regex.compile(r"(?:we|our)\b", regex.IGNORECASE)
+"""Readers look at what is about them rather than at what is about the shop."""
+_TERM: Final = regex.compile(r"\b(?:is|are) (?:called|known as|referred to as)\b")
+"""It explains a word that the article needs further on."""
 _CONTINUES: Final = regex.compile(
     r"^(?:\S+\s+){0,7}(?:also|as well|further|likewise|too)\b|\b(?:as well|too)\.?$", regex.IGNORECASE
 )
@@ -191,6 +199,7 @@ def _is_whole(sentence: str, *, is_quoted: bool) -> bool:
         and not sentence.endswith(("…", "?", "..."))
         and (not is_quoted or _END.search(sentence[-4:]) is not None)
         and _POINTER.search(sentence) is None
+        and "[…]" not in sentence
         and all(sentence.count(one) == sentence.count(other) for one, other in ("()", "[]", "“”"))
     )
 
@@ -198,11 +207,6 @@ def _is_whole(sentence: str, *, is_quoted: bool) -> bool:
 def _telling_stems(text: str) -> frozenset[str]:
     words = (word for word in comparable(text).split() if len(word) >= _TELLING and word not in _LIGHT)
     return frozenset(word[:_TELLING] for word in words)
-
-
-def has_code(text: str) -> bool:
-    """Whether a text has names, options or signs of a program, which tell readers of a feed nothing."""
-    return _CODE.search(text) is not None
 
 
 def names(sentence: str, keyword: str) -> bool:
@@ -223,6 +227,18 @@ def is_on_subject(statement: Statement, keyword: str) -> bool:
     The opening does, and so do words of the article's own.
     """
     return not statement.origin or statement.is_opening or names(statement.sentences[0], keyword)
+
+
+def leans_on_others(sentence: str, told: str) -> bool:
+    """Whether it speaks of "the" thing, or says what to do with it, and the text before does not name that thing."""
+    match = _THE_THING.match(sentence)
+    return match is not None and _telling_stem(match["thing"]) not in {
+        _telling_stem(word) for word in comparable(told).split()
+    }
+
+
+def _telling_stem(word: str) -> str:
+    return word.casefold()[:_NAMED_STEM]
 
 
 def by_interest(statements: Sequence[Statement], keyword: str) -> tuple[Statement, ...]:
@@ -249,6 +265,32 @@ def _can_open(statement: Statement, interest: int, best: int, keyword: str) -> b
     return statement.is_opening or names(sentence[:_SUBJECT], keyword)
 
 
+def for_readers_of_feeds(
+    statements: Iterable[Statement], keyword: str, title: str, proper: frozenset[str]
+) -> tuple[Statement, ...]:
+    """Returns the statements of a manual that readers of a feed understand, the most interesting first."""
+    subject = f"{title} {keyword}"
+    known = _telling_stems(subject)
+
+    def tells(each: Statement) -> bool:
+        if not each.origin:
+            return True
+        sentence = each.sentences[0]
+        return (
+            _CONTINUES.search(sentence) is None
+            and not known.isdisjoint(_telling_stems(sentence))
+            and tells_readers(sentence, proper, subject, is_on_subject=names(sentence[:_SUBJECT], keyword))
+        )
+
+    def shortened(each: Statement) -> Statement:
+        first, *after = each.sentences
+        following = [text for text in after[:1] if can_follow(text, proper)]
+        return replace(each, sentences=(first, *following)) if each.origin else each
+
+    kept = [shortened(each) for each in statements if tells(each)]
+    return tuple(sorted(kept, key=lambda each: -_interest(each, keyword)))
+
+
 def _interest(statement: Statement, keyword: str) -> int:
     sentence = statement.sentences[0]
     return (
@@ -259,6 +301,8 @@ def _interest(statement: Statement, keyword: str) -> int:
         + (_SHORT <= len(sentence) <= _LONG)
         + 2 * statement.is_opening
         - 2 * (_DEFINES.match(sentence) is not None)
+        - (_OWN.match(sentence) is not None)
+        - 2 * (_TERM.search(sentence) is not None)
         - 2 * (_CONTINUES.search(sentence) is not None)
         - 3 * has_code(sentence)
     )

@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from social.statements import Statement, by_interest, statements_of
+from social.statements import Statement, by_interest, for_readers_of_feeds, statements_of
+from social.technical import has_code, is_about_programs, proper_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +76,35 @@ class Story:
     def hooks(self) -> tuple[Statement, ...]:
         """The statements that can open a post, the one that makes readers look first.
 
-        If an article that quotes begins with what cannot stand alone, none of its sentences was written to be read first.
+        If an article that quotes begins with what cannot stand alone, none of its sentences was written to be read first. Of a manual,
+        only what readers of a feed understand.
         """
+        if self.is_manual:
+            if has_code(self.title):
+                return ()
+            proper = proper_names(
+                (self.opening, *self.points), (self.title, *(each.title for each in self.sources))
+            )
+            return for_readers_of_feeds(self.statements, self.keyword, self.title, proper)
         if self._quotes_opening and not any(each.is_opening for each in self.statements):
             return ()
         return by_interest(self.statements, self.keyword)
+
+    @cached_property
+    def is_manual(self) -> bool:
+        """Whether it quotes texts about a program."""
+        return bool(self.sources) and is_about_programs(
+            (self.title, self.keyword, self.opening, *self.points, *self.headings)
+        )
+
+    @property
+    def why_silent(self) -> str:
+        """Why none of its sentences opens a post, for people."""
+        if self.is_manual and has_code(self.title):
+            return "the title is a name inside a program, which tells readers of a feed nothing"
+        if self.is_manual:
+            return "no sentence of this manual names its subject and tells why it matters, in words that readers of a feed know"
+        return "no sentence of the article stands alone"
 
     @property
     def _quotes_opening(self) -> bool:

@@ -310,8 +310,7 @@ def said(channel: Channel, material: PostMaterial, rules: ChannelRules) -> Chann
     except NothingToSayError as problem:
         return PostRefusal(
             problem.reason,
-            f"no sentence of the article stands alone and fits {channel.network.title}: a post would only repeat the title;"
-            " edit its key points",
+            f"{story.why_silent}: a post on {channel.network.title} would only repeat the title; edit the article's key points",
         )
     return ChannelText(draft.text, tuple(tag for tag in tags[:most] if tag in draft.text), placement)
 

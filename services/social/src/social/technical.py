@@ -1,0 +1,140 @@
+"""Decides which sentences of a manual can be read in a feed. Pure.
+
+A page about a program explains its parts to those who have read the pages before. Of such a page, a post says only what names the
+program and tells why it matters. The rules look at the form of sentences, and at words that all manuals share; they are for English.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+import regex
+
+_CODE: Final = regex.compile(
+    r"[_\\=<>{}|#]|\w://|\$(?!\d)|(?<![\w-])--\w|---|~~|\w\(|/\w+/|\./\w|[a-z]\d[A-Z]|\b[a-z]\w+\.[a-z]\w+"
+    r"|\b[a-z][\w-]*\.(?:c|conf|css|exe|h|html?|ini|js|json|mjs|py|sh|so|toml|txt|xml|ya?ml)\b|\b[A-Z]{3,}[._][A-Za-z]"
+    r"|\[\d+\]|[A-Za-z]::?[A-Za-z]|(?<![\w’'])'[\w.-]+'|\b[a-z]{2,}(?:[A-Z][a-z]+)+\b"  # noqa: RUF001
+)
+_ABOUT_PROGRAMS: Final = regex.compile(
+    r"\b(?:[A-Z]{5,}|APIs?|CPUs?|DNS|HTML|HTTPS?|JSON|SMTP|SQL|SSH|TCP|XML|Linux|Unix|arrays?|authenticat\w+|binaries|boolean|bug tracker|bytes?"
+    r"|callbacks?|command[- ]lines?|compilers?|configur\w+|daemons?|databases?|debug\w*|director(?:y|ies)|encrypt\w*|executables?|file ?systems?"
+    r"|firewalls?|kernels?|log (?:entry|entries|files?)|malloc|parameters?|plug-?ins?|pointers?|programs?|repositor(?:y|ies)|runtime|scripting"
+    r"|software|source code|stack traces?|syntax|\d+-bit)\b"
+)
+"""Words that texts about programs have, and those about bread and bicycles do not."""
+_PART: Final = regex.compile(
+    r"\b(?:arguments?|arrays?|attributes?|bits?|bytes?|callbacks?|class(?:es)?|configur\w+|constants?|constructors?|directives?"
+    r"|elements?|entr(?:y|ies)|errors?|events?|fields?|flags?|formats?|functions?|headers?|identifiers?|instances?|interfaces?|keys?|keywords?"
+    r"|librar(?:y|ies)|macros?|methods?|modes?|modules?|names?|nodes?|objects?|options?|parameters?|pointers?|process(?:es)?|propert(?:y|ies)"
+    r"|sections?|settings?|structs?|structures?|tables?|tags?|threads?|types?|values?|variables?|wrappers?)\b",
+    regex.IGNORECASE,
+)
+"""A part of a program. What it does is of use only to those who know the program."""
+_WORTH: Final = regex.compile(
+    r"\b(?:able to|allows?|as \w+ as|at the heart|automatic(?:ally)?|avoids?|because|best|better|but|can(?:not|'t|’t)?|cheap\w*|common|despite"  # noqa: RUF001
+    r"|designed|detects?|doesn['’]t|easi(?:er|est|ly)|easy|enables?|even|faster|fast(?:est)?|finds?|free|helps?|important|instead|keeps?"  # noqa: RUF001
+    r"|lets?|least|less|long(?:er|est)|makes? it|more|most|never|no|not|only|popular|possible|powerful|prevents?|protects?|quick\w*|rather than"
+    r"|reduces?|safe\w*|saves|secur\w+|simpl(?:er|est|y|if\w+)|small(?:er|est)|supports|unless|way to|while|without|worse|worth)\b",
+    regex.IGNORECASE,
+)
+"""It tells what somebody gains, or what is otherwise than expected."""
+_INTRODUCES: Final = regex.compile(
+    r"(?:The )?\p{Lu}\S*(?: [\w-]+)? is an? .{10,}? (?:that|which|for \w+ing|to \w+)\b"
+)
+"""It tells what the program is for."""
+_PASSING: Final = regex.compile(
+    r"\b(?:at (?:this|the) (?:time|moment|point)|by default|the default|current(?:ly)?|deprecated|earl(?:y|ier)|experimental|initial(?:ly)?|formerly|older|previous(?:ly)?|various|versions?|see|refer to|please|shown|described|documented|documentation"
+    r"|e\.g|i\.e|eg|ie|etc|cf|in (?:this|the) (?:case|example)|this|these|those|there (?:is|are)|first off)\b|[;:]|\bthe (?:first|second|third|next|last)\b",
+    regex.IGNORECASE,
+)
+"""It looks at other pages, other sentences, or a state that passes."""
+_OWN: Final = regex.compile(r"(?:we|our|i|my|you(?:'ll|’ll|'d|’d)?|your)\b", regex.IGNORECASE)  # noqa: RUF001
+_WORD: Final = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}.+'’-]*")  # noqa: RUF001
+_POSSESSIVE: Final = ("'s", "’s")  # noqa: RUF001
+_SENTENCE_ENDS: Final = (".", "!", "?", ":")
+_FIRST_WORDS: Final = 5
+"""Among these stands the one whom a sentence is about."""
+_LEAST_WORDS, _MOST_WORDS = 7, 30
+_LEAST_NAME: Final = 3
+
+
+def has_code(text: str) -> bool:
+    """Whether a text has names, options or signs of a program, which tell readers of a feed nothing."""
+    return _CODE.search(text) is not None
+
+
+def is_about_programs(texts: Iterable[str]) -> bool:
+    """Whether texts are about a program, rather than about what everybody knows."""
+    return any(has_code(text) or _ABOUT_PROGRAMS.search(text) for text in texts)
+
+
+def proper_names(texts: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
+    """Returns the names of programs: words with a capital inside a sentence, of which a title or two of the texts speak.
+
+    In titles with capitals throughout, a capital tells nothing; the word before the colon of a title is a name.
+    """
+    texts, titles = dict.fromkeys(texts), dict.fromkeys(titles)
+    found = {name for text in texts for name in _names_inside(text)}
+    uses = Counter(name for text in texts for name in found.intersection(_words(text)))
+    named = {name for name, n in uses.items() if n > 1}
+    for title in titles:
+        before, colon, after = title.partition(": ")
+        if colon and after[:1].islower() and len(before.split()) == 1:
+            named.add(before)
+        words = _words(title)
+        named.update(found.intersection(words))
+        if any(word[0].islower() and len(word) > _LEAST_NAME for word in words[1:]):
+            named.update(_names_inside(title))
+    return frozenset(named)
+
+
+def _words(text: str) -> list[str]:
+    return [_bare(match[0]) for match in _WORD.finditer(text)]
+
+
+def _names_inside(text: str) -> Iterable[str]:
+    for match in _WORD.finditer(text):
+        before = text[: match.start()].rstrip("\"“‘(['’ ")  # noqa: RUF001
+        if before and not before.endswith(_SENTENCE_ENDS) and _is_name(word := _bare(match[0])):
+            yield word
+
+
+def _is_name(word: str) -> bool:
+    """Whether it is written like a name. An abbreviation in capitals is none: it names a thing of many programs."""
+    return len(word) >= _LEAST_NAME and word[0].isupper() and not word.removesuffix("s").isupper()
+
+
+def _bare(word: str) -> str:
+    for ending in _POSSESSIVE:
+        word = word.removesuffix(ending)
+    return word.rstrip(".'’-")  # noqa: RUF001
+
+
+def can_follow(sentence: str, names: frozenset[str]) -> bool:
+    """Whether readers of a feed understand the sentence behind the one that it continues."""
+    return not (has_code(sentence) or _PASSING.search(sentence) or _parts_in(sentence, names))
+
+
+def _parts_in(sentence: str, names: frozenset[str]) -> frozenset[str]:
+    # A name may be that of a part: Node.js.
+    unnamed = " ".join(word for word in sentence.split() if _bare(word) not in names)
+    return frozenset(part.casefold() for part in _PART.findall(unnamed))
+
+
+def tells_readers(sentence: str, names: frozenset[str], subject: str, *, is_on_subject: bool) -> bool:
+    """Whether a sentence of a manual names what it is about, and tells readers of a feed why it matters.
+
+    `is_on_subject`: whether it begins with the subject of the article. Otherwise it has to begin with a name. Of the parts of a
+    program, it may speak of those in `subject`.
+    """
+    words = _words(sentence)
+    if not _LEAST_WORDS <= len(words) <= _MOST_WORDS:
+        return False
+    if has_code(sentence) or _PASSING.search(sentence):
+        return False
+    if not _parts_in(sentence, names) <= set(subject.casefold().split()):
+        return False
+    if _OWN.match(sentence) or not (_WORTH.search(sentence) or _INTRODUCES.match(sentence)):
+        return False
+    named = [place for place, word in enumerate(words) if word in names and _is_name(word)]
+    return bool(named) and (is_on_subject or named[0] < _FIRST_WORDS)
