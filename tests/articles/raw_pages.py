@@ -233,7 +233,8 @@ def _encoding(content: bytes) -> str:
     try:
         content.decode()
     except UnicodeDecodeError:
-        return "latin-1"
+        # The name that the parser knows, too.
+        return "iso-8859-1"
     return "utf-8"
 
 

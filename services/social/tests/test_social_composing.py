@@ -226,6 +226,7 @@ def test_a_sentence_that_needs_others_opens_no_post(sentence: str, stands: bool)
         ("Returning to our example, the kettle boils.", False),
         ("The simplest possible recipe is as follows.", False),
         ("The recipe below needs a scale.", False),
+        ("In January the roaster will be twenty, and I will be retired.", False),
     ],
 )
 def test_a_quoted_sentence_that_is_a_fragment_or_counts_on_others_opens_no_post(
@@ -429,6 +430,19 @@ def test_the_title_of_a_part_of_a_program_is_no_hashtag_but_its_name_is() -> Non
 )
 def test_prices_and_times_make_no_manual(text: str) -> None:
     assert not is_about_programs([text])
+
+
+def test_a_word_in_quotation_marks_or_one_of_programs_makes_no_manual_but_two_do() -> None:
+    assert not is_about_programs(["The 'crumb' is open."])
+    assert not is_about_programs(["We take orders by software."])
+    assert is_about_programs(["It reads files.", "It writes variables."])
+    assert is_about_programs(["Parameters stand in a dialog."])
+    assert is_about_programs([], ["convhulln (Convex hull)"])
+
+
+def test_the_rules_about_manuals_are_for_english() -> None:
+    german = "Brewer hält eine Datei für jeden Timer und verliert nie einen."
+    assert draft("x", of_manual(german, "Das API ist klein.", language="de")).text.startswith(f"„{german}“")
 
 
 def test_what_a_shop_says_of_itself_may_open_a_post() -> None:

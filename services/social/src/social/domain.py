@@ -1,7 +1,7 @@
 """Makes posts and drafts of articles, and decides which channels get one. Pure: no I/O, no clock, no randomness."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, NewType
 from uuid import UUID, uuid5
@@ -12,7 +12,6 @@ from social.channels import BUILT_IN, CHANNELS, FEED
 from social.composing import ChannelDraft, compose, drafts
 from social.cutting import clean_line, hashtag
 from social.story import Story, StorySource
-from social.technical import is_about_programs, proper_names
 
 BrandSlug = NewType("BrandSlug", str)
 PostId = NewType("PostId", UUID)
@@ -138,13 +137,13 @@ def story_of(command: SocialCreate) -> Story:
     texts = [clean_line(text) for text in (article.opening, *article.key_points)]
     origins = article.origins if len(article.origins) == len(texts) else (0,) * len(texts)
     points = [(text, origin) for text, origin in zip(texts[1:], origins[1:], strict=True) if text]
-    return Story(
+    story = Story(
         # An article of invisible characters still needs something to click on.
         title=_capitalised(clean_line(article.title) or keyword or brand_name(command)),
         keyword=keyword,
         description=clean_line(article.meta_description),
         points=tuple(text for text, _ in points),
-        tags=_hashtags(command, keyword, texts),
+        tags=(),
         link=command.published_url,
         opening=texts[0],
         headings=tuple(filter(None, map(clean_line, article.headings))),
@@ -162,33 +161,27 @@ def story_of(command: SocialCreate) -> Story:
         ),
         language=command.language,
     )
+    return replace(story, tags=_hashtags(story, command.tags))
 
 
 def _capitalised(title: str) -> str:
     """A title that starts with a word in lower case, such as a keyword as it was typed, begins a post with a capital."""
     first = title.partition(" ")[0]
-    # The name of a function stays as it is.
-    is_word = first.islower() and first.replace("-", "").isalpha()
+    # The name of a function stays as it is: "convhulln (Convex hull)".
+    is_word = first.islower() and first.replace("-", "").isalpha() and not title.startswith(f"{first} (")
     return title[:1].upper() + title[1:] if is_word else title
 
 
-def _hashtags(command: SocialCreate, keyword: str, texts: Sequence[str]) -> tuple[str, ...]:
+def _hashtags(story: Story, tags: Iterable[str]) -> tuple[str, ...]:
     """The brand's tags, and a keyword of one word. Hashtags of words joined by a program, or of its names, have no followers.
 
     In a manual a single word such as "security" is the title of a part, unless the texts use it as a name.
     """
-    article = command.article_context
-    titles = (article.title, *(each.title for each in article.sources))
-    is_tag = (
-        len(keyword.split()) == 1
-        and not _IDENTIFIER.search(keyword)
-        and (
-            not article.sources
-            or not is_about_programs((*titles, *texts, *article.headings))
-            or keyword in proper_names(texts, titles)
-        )
-    )
-    made = filter(None, map(hashtag, (*((keyword,) if is_tag else ()), *command.tags)))
+    keyword = story.keyword
+    is_tag = len(keyword.split()) == 1 and not _IDENTIFIER.search(keyword)
+    if is_tag and story.is_manual:
+        is_tag = keyword in story.proper_names
+    made = filter(None, map(hashtag, (*((keyword,) if is_tag else ()), *tags)))
     return tuple({tag.casefold(): tag for tag in made}.values())
 
 

@@ -45,6 +45,8 @@ _PRONOUN: Final = regex.compile(
     r"|.*(?<!\bat )(?<!\bafter )(?<!\babove )(?<!\band )(?<!\bof (?=all))\b(?:one|some|any|many|few|several|most|all|both|each|none|two|three|four)[,;.])",
     regex.IGNORECASE,
 )
+# Who speaks, a post does not tell.
+_OF_ONE: Final = regex.compile(r"\bI(?:['’]?m| am| was| will| have| had|['’]ve|['’]ll)\b")  # noqa: RUF001
 # A sentence with these points to something that a post does not show.
 _POINTER: Final = regex.compile(
     r"\b(?:(?:the )?following|as follows|our (?:example|program)\b|(?:the|an?) (?:\w+ )?\w+ (?:above|below)|(?:see|shown|described|discussed|mentioned|listed|explained) (?:above|below|earlier|later|in)|above\b[,.)]"
@@ -182,7 +184,7 @@ def stands_alone(sentence: str, *, is_quoted: bool = True) -> bool:
     begun = sentence.lstrip("\"“„«‘'([")  # noqa: RUF001
     if not _is_whole(sentence, is_quoted=is_quoted) or _DEPENDENT.match(begun):
         return False
-    if is_quoted and (_PRONOUN.match(begun) or _FRAGMENT.match(begun)):
+    if is_quoted and (_PRONOUN.match(begun) or _FRAGMENT.match(begun) or _OF_ONE.search(begun)):
         return False
     words = len(sentence.split())
     # Some scripts have no spaces.
@@ -278,7 +280,7 @@ def for_readers_of_feeds(
         sentence = each.sentences[0]
         return (
             _CONTINUES.search(sentence) is None
-            and not known.isdisjoint(_telling_stems(sentence))
+            and (each.is_opening or not known.isdisjoint(_telling_stems(sentence)))
             and tells_readers(sentence, proper, subject, is_on_subject=names(sentence[:_SUBJECT], keyword))
         )
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from social.statements import Statement, by_interest, for_readers_of_feeds, statements_of
-from social.technical import has_code, is_about_programs, proper_names
+from social.technical import has_code, is_about_programs, is_bare_name, proper_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,31 +80,44 @@ class Story:
         only what readers of a feed understand.
         """
         if self.is_manual:
-            if has_code(self.title):
+            if self._is_named_by_code:
                 return ()
-            proper = proper_names(
-                (self.opening, *self.points), (self.title, *(each.title for each in self.sources))
-            )
-            return for_readers_of_feeds(self.statements, self.keyword, self.title, proper)
+            return for_readers_of_feeds(self.statements, self.keyword, self.title, self.proper_names)
         if self._quotes_opening and not any(each.is_opening for each in self.statements):
             return ()
         return by_interest(self.statements, self.keyword)
 
     @cached_property
     def is_manual(self) -> bool:
-        """Whether it quotes texts about a program."""
-        return bool(self.sources) and is_about_programs(
-            (self.title, self.keyword, self.opening, *self.points, *self.headings)
+        """Whether it quotes texts about a program, in English: the rules about manuals know no other language."""
+        told = (f"{each.title}, {each.author or ''}" for each in self.sources)
+        return (
+            bool(self.sources)
+            and (self.language or "en").casefold().startswith("en")
+            and is_about_programs(
+                (self.keyword, self.opening, *self.points, *told),
+                (self.title, *self.headings),
+            )
         )
+
+    @cached_property
+    def proper_names(self) -> frozenset[str]:
+        """The names of programs that it speaks of."""
+        titles = (self.title, *(each.title for each in self.sources))
+        return proper_names((self.opening, *self.points), titles)
 
     @property
     def why_silent(self) -> str:
         """Why none of its sentences opens a post, for people."""
-        if self.is_manual and has_code(self.title):
+        if self.is_manual and self._is_named_by_code:
             return "the title is a name inside a program, which tells readers of a feed nothing"
         if self.is_manual:
             return "no sentence of this manual names its subject and tells why it matters, in words that readers of a feed know"
         return "no sentence of the article stands alone"
+
+    @property
+    def _is_named_by_code(self) -> bool:
+        return has_code(self.title) or is_bare_name(self.title.partition(" (")[0])
 
     @property
     def _quotes_opening(self) -> bool:

@@ -13,15 +13,22 @@ import regex
 _CODE: Final = regex.compile(
     r"[_\\=<>{}|#]|\w://|\$(?!\d)|(?<![\w-])--\w|---|~~|\w\(|/\w+/|\./\w|[a-z]\d[A-Z]|\b[a-z]\w+\.[a-z]\w+"
     r"|\b[a-z][\w-]*\.(?:c|conf|css|exe|h|html?|ini|js|json|mjs|py|sh|so|toml|txt|xml|ya?ml)\b|\b[A-Z]{3,}[._][A-Za-z]"
-    r"|\[\d+\]|[A-Za-z]::?[A-Za-z]|(?<![\w’'])'[\w.-]+'|\b[a-z]{2,}(?:[A-Z][a-z]+)+\b"  # noqa: RUF001
+    r"|\[\d+\]|[A-Za-z]::?[A-Za-z]|(?<![\w’'])'[\w.-]+'|\b[a-z]{2,}(?:[A-Z][a-z]+)+\b|\b[A-Z][a-z]+(?:[A-Z]+[a-z]+){2,}\b"  # noqa: RUF001
 )
-_ABOUT_PROGRAMS: Final = regex.compile(
-    r"\b(?:[A-Z]{5,}|APIs?|CPUs?|DNS|HTML|HTTPS?|JSON|SMTP|SQL|SSH|TCP|XML|Linux|Unix|arrays?|authenticat\w+|binaries|boolean|bug tracker|bytes?"
-    r"|callbacks?|command[- ]lines?|compilers?|configur\w+|daemons?|databases?|debug\w*|director(?:y|ies)|encrypt\w*|executables?|file ?systems?"
-    r"|firewalls?|kernels?|log (?:entry|entries|files?)|malloc|parameters?|plug-?ins?|pointers?|programs?|repositor(?:y|ies)|runtime|scripting"
-    r"|software|source code|stack traces?|syntax|\d+-bit)\b"
+_OF_PROGRAMS_ALONE: Final = regex.compile(
+    r"\b(?:APIs?|CPUs?|DNS|GitHub|HTTPS?|JavaScript|JSON|SMTP|SQL|SSH|TCP|Unix|XML|(?i:bug tracker|bytes?|callbacks?|codebases?|command[- ]lines?"
+    r"|compilers?|daemons?|deadlocks?|debug\w*|executables?|file ?systems?|firewalls?|kernels?|log (?:entry|entries|files?)|malloc|operating systems?|plug-?ins?"
+    r"|repositor(?:y|ies)|runtime|scripting|source code|stack traces?|syntax|toolbars?|\d+-bit))\b"
 )
-"""Words that texts about programs have, and those about bread and bicycles do not."""
+"""One of these words tells that a text is about a program."""
+_OF_PROGRAMS: Final = regex.compile(
+    r"\b(?:[A-Z]{5,}|HTML|Linux|(?i:applications?|arguments?|arrays?|authenticat\w+|binaries|boolean|configur\w+|data|databases?|dialogs?|director(?:y|ies)|editors?"
+    r"|encrypt\w*|errors?|expressions?|files?|functions?|handles?|inputs?|instances?|interfaces?|librar(?:y|ies)|matri(?:x|ces)|modules?"
+    r"|objects?|operators?|outputs?|packages?|parameters?|pixels?|pointers?|programs?|quer(?:y|ies)|scripts?|software|timestamps?|variables?"
+    r"|vectors?))\b|(?P<camel>\b[A-Z][a-z]+[A-Z]\w*)"
+)
+"""Texts about programs have several of these words; those about bread and bicycles have one of them at most."""
+_LEAST_SIGNS_OF_PROGRAMS: Final = 2
 _PART: Final = regex.compile(
     r"\b(?:arguments?|arrays?|attributes?|bits?|bytes?|callbacks?|class(?:es)?|configur\w+|constants?|constructors?|directives?"
     r"|elements?|entr(?:y|ies)|errors?|events?|fields?|flags?|formats?|functions?|headers?|identifiers?|instances?|interfaces?|keys?|keywords?"
@@ -43,8 +50,8 @@ _INTRODUCES: Final = regex.compile(
 )
 """It tells what the program is for."""
 _PASSING: Final = regex.compile(
-    r"\b(?:at (?:this|the) (?:time|moment|point)|by default|the default|current(?:ly)?|deprecated|earl(?:y|ier)|experimental|initial(?:ly)?|formerly|older|previous(?:ly)?|various|versions?|see|refer to|please|shown|described|documented|documentation"
-    r"|e\.g|i\.e|eg|ie|etc|cf|in (?:this|the) (?:case|example)|this|these|those|there (?:is|are)|first off)\b|[;:]|\bthe (?:first|second|third|next|last)\b",
+    r"\b(?:at (?:this|the) (?:time|moment|point)|by default|the default|current(?:ly)?|deprecated|earl(?:y|ier)|experimental|initial(?:ly)?|formerly|older|previous(?:ly)?|various|versions?|see|refer to|please|shown|described|documented|(?:the|this) documentation"
+    r"|e\.g|i\.e|eg|ie|etc|et al|cf|in (?:this|the) (?:case|example)|this|these|those|there (?:is|are)|first off)\b|[;:]|\bthe (?:first|second|third|next|last)\b",
     regex.IGNORECASE,
 )
 """It looks at other pages, other sentences, or a state that passes."""
@@ -63,9 +70,26 @@ def has_code(text: str) -> bool:
     return _CODE.search(text) is not None
 
 
-def is_about_programs(texts: Iterable[str]) -> bool:
-    """Whether texts are about a program, rather than about what everybody knows."""
-    return any(has_code(text) or _ABOUT_PROGRAMS.search(text) for text in texts)
+def is_about_programs(texts: Iterable[str], titles: Iterable[str] = ()) -> bool:
+    """Whether texts are about a program, rather than about what everybody knows. Of `titles`, a word in lower case is a name of code."""
+    texts, titles = tuple(texts), tuple(titles)
+    found = {
+        "" if match["camel"] else match[0].casefold().removesuffix("s")
+        for text in (*texts, *titles)
+        for match in _OF_PROGRAMS.finditer(text)
+    }
+    # One such sign may be a word in quotation marks, or an address.
+    signs = sum(map(has_code, texts))
+    return (
+        len(found) + signs >= _LEAST_SIGNS_OF_PROGRAMS
+        or any(_OF_PROGRAMS_ALONE.search(text) for text in (*texts, *titles))
+        or any(has_code(title) or is_bare_name(title.partition(" (")[0]) for title in titles)
+    )
+
+
+def is_bare_name(title: str) -> bool:
+    """Whether a title is a word in lower case, as of a function."""
+    return title.isascii() and title.isalnum() and title.islower()
 
 
 def proper_names(texts: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
