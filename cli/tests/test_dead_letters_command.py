@@ -222,6 +222,9 @@ def test_mistakes_are_told_as_usage_before_the_monitor_is_asked(
         ["list", "--min-attempts", "-1"],
         ["replay", "some-id", "--error", "x"],
         ["discard", "--error", "x", "--reason", "x"],
+        ["replay", "some-id", "--canary"],
+        ["replay", "--all", "--canary"],
+        ["replay", "--group", "x", "--queue", "x", "--canary"],
         ["restore", "some-id"],
         ["restore", "some-id", "--reason", " "],
         ["restore", "--reason", "x"],
@@ -330,6 +333,44 @@ async def test_a_group_is_replayed_and_nothing_else(operator: Operator, rabbitmq
     assert (one["state"], one["decided_why"]) == ("replaying", "mended")
     assert "@" in one["decided_by"]
     assert (await operator("replay", "--group", "nonsense", "--yes")).code == 1
+
+
+@pytest.mark.extended
+async def test_a_group_is_replayed_in_steps_until_the_same_failure_comes_back(
+    operator: Operator, rabbitmq_url: str, make_database: MakeDatabase
+) -> None:
+    broken = asyncio.Event()
+
+    async def publish(_: DomainMessage[ContentPublish], __: Context) -> None:
+        if broken.is_set():
+            raise Unprocessable("still broken")
+
+    settings = ServiceSettings(
+        rabbitmq_url=SecretStr(rabbitmq_url),
+        database_url=SecretStr(await make_database()),
+        service_key=SecretStr(KEY),
+        http_port=0,
+    )
+    service = Service("publisher", settings, CATALOGUE)
+    service.consume("publisher-commands", on_each(publish, ContentPublish))
+    broken.set()
+    async with running(service), Broker.connected(rabbitmq_url) as broker:
+        for _ in range(3):
+            await broker.publish("commands", "publisher-commands", command())
+
+        async def grouped() -> Any:
+            groups = (await operator("list", "--summary", "--json")).json()["groups"]
+            return groups if groups and groups[0]["count"] == 3 else None
+
+        [group] = await eventually(grouped)
+        canary = ("replay", "--group", group["group"], "--canary", "--wait", "--timeout", "60")
+        stopped = await operator(*canary, "--json")
+        broken.clear()
+        done = await operator(*canary)
+    told = stopped.json()["canary"]
+    assert (stopped.code, told["state"], told["replayed"]) == (1, "came_back", 1)
+    assert told["came_back"] in stopped.err
+    assert (done.code, "3 of 3 sent again" in done.err) == (0, True)
 
 
 @pytest.mark.extended

@@ -23,6 +23,10 @@ async def test_the_monitor_is_as_documented(
     thorough: bool,
 ) -> None:
     ids = [str(each) for each in await record(new_death(b"garbage"), *(new_death() for _ in range(30)))]
+    canaries = []
+    for each in (await desk.get("/v1/dead-letters/summary")).json()["groups"]:
+        begun = await desk.post("/v1/canary-replays", json={"group": each["group"]})
+        canaries += [begun.json()["id"]] if begun.status_code == 202 else []
     names = [f"route-{number}" for number in range(30)]
     for name in names:
         await office.set_route(name, account="ops")
@@ -32,6 +36,7 @@ async def test_the_monitor_is_as_documented(
         "path.dead_letter_id": ids,
         "query.before": ids,
         "body.ids[*]": ids,
+        "path.canary_id": canaries,
         "path.name": names,
         "path.notification_id": noticed,
         "body.account": ["ops"],

@@ -286,6 +286,12 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
     (group,) = (await done(walk, "GET", "/v1/dead-letters/summary"))["groups"]
     await done(walk, "POST", f"/v1/notifications/{noticed[1]}/acknowledge")
     newest = str(max(each.event_id for each in deaths))
+    canaries = []
+    for _ in range(2):
+        canaries.append(
+            (await done(walk, "POST", "/v1/canary-replays", json={"group": group["group"]}))["id"]
+        )
+        await done(walk, "POST", f"/v1/canary-replays/{canaries[-1]}/stop")
     # In the log of changes nothing says whose a dead letter is.
     del walk.places["brand"]
     walk.places |= {
@@ -297,6 +303,9 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
         "/v1/notifications before": Place(max(noticed)),
         "/v1/notifications/messages before": Place(max(messages)),
         "notification_id": Place(noticed[0]),
+        "canary_id": Place(canaries[-1]),
+        "/v1/canary-replays group": Place(group["group"], "0123456789abcdef"),
+        "/v1/canary-replays after": Place(canaries[-1]),
         "name": Place("rivals", "nobody"),
         "route": Place("rivals", "nobody"),
     }
@@ -308,6 +317,7 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
         "POST /v1/dead-letters/{dead_letter_id}/restore": {"reason": "not theirs"},
         "POST /v1/dead-letters/restore": many | {"reason": "not theirs"},
         "POST /v1/dead-letters/outcomes": many,
+        "POST /v1/canary-replays": {"group": group["group"]},
         "PUT /v1/notifications/routes/{name}": {"account": "ops"},
     }
 

@@ -9,6 +9,7 @@ import typer
 
 from brandctl.commands import Result
 from brandctl.dead_letters.bulk import MAX_BULK, BulkAction, decide_all
+from brandctl.dead_letters.canary import show_canary
 from brandctl.dead_letters.filters import DeadLetterSelection, with_filters
 from brandctl.operator_names import By, who
 from brandctl.short_ids import parse_reference
@@ -41,6 +42,7 @@ def replay(
     reason: str | None = None,
     by: By = None,
     yes: Yes = False,
+    canary: bool = False,
     wait: bool = False,
     timeout: Annotated[float, typer.Option(min=0.1)] = 120.0,
 ) -> Result:
@@ -53,18 +55,25 @@ def replay(
 
         brandctl dead-letters replay 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --wait
         brandctl dead-letters replay --group 5f0c3a9b1e77d204 --reason "template mended"
+        brandctl dead-letters replay --group 5f0c3a9b1e77d204 --canary --wait
         brandctl dead-letters replay --all --queue publisher-commands
         brandctl dead-letters replay --all --error "503" --failed-since 2026-11-28T14:00
         brandctl dead-letters replay --all --type content.publish --yes --json
 
     Options:
         reason: Reason, stored with the decision.
+        canary: With --group: replay one, then ten, then the rest; stop at the first that fails in the same way again.
         wait: Wait until each is resolved or dead again.
         timeout: With --wait: the most seconds to wait.
     """
     selection = _selection(dead, wanted, all_=all_)
     decision: dict[str, Any] = {"by": who(by)} | ({"reason": why} if (why := (reason or "").strip()) else {})
     refused: dict[str, str] = {}
+    if canary:
+        if wanted.group is None or wanted.arguments.keys() != {"group"}:
+            raise typer.BadParameter("goes with --group alone", param_hint="--canary")
+        begun = monitor.begin_canary_replay(group=wanted.group, **decision)
+        return show_canary(monitor, begun, timeout if wait else 0.0)
 
     def replay_some(**fields: Any) -> tuple[list[str], str | None]:
         begun = monitor.replay_dead_letters(**fields, **decision)

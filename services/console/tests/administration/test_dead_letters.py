@@ -358,3 +358,30 @@ async def test_dead_letters_in_a_browser(
             assert not await page.evaluate("window.hit")
             assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
             assert await page_checks.accessibility(page) == []
+
+
+@pytest.mark.extended
+async def test_a_group_is_replayed_step_by_step_in_a_browser(
+    publisher: FailingPublisher, console: Any, signed_in: Page, page_checks: Any, monitor_database_url: str
+) -> None:
+    page, url = signed_in, console.url
+    for _ in range(3):
+        await publisher.send()
+    await recorded(monitor_database_url, 3)
+    await page.goto(url + LIST)
+    await page.locator("section[aria-labelledby=groups] a").first.click()
+    await page.get_by_role("button", name="Replay step by step").click()
+    await expect(page.locator("main")).to_contain_text("The step-by-step replay runs.")
+    # The cause is not gone: the first one fails in the same way, and the others stay where they are.
+    canary = page.locator("section[aria-labelledby=canary]")
+    await expect(canary).to_contain_text("the same failure came back", timeout=60_000)
+    await expect(canary).to_contain_text("1 of 3 sent again")
+    for width in (1280, 360):
+        await page.set_viewport_size({"width": width, "height": 900})
+        assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
+        assert await page_checks.accessibility(page) == []
+    publisher.is_mended = True
+    await page.get_by_role("button", name="Replay step by step").click()
+    await expect(canary).to_contain_text("3 of 3 sent again, 0 without an outcome yet", timeout=60_000)
+    await expect(canary).to_contain_text("Done", timeout=60_000)
+    assert len(publisher.handled) == 3

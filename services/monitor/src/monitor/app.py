@@ -29,7 +29,8 @@ OTHERS: Final = timedelta(minutes=2)
 """Intervals of the notification sources: the own database, and other services."""
 DUE_SOURCES: Final = timedelta(seconds=5)
 DUE_MESSAGES: Final = timedelta(seconds=2)
-"""Intervals of the searches for sources to poll and for messages to send."""
+CANARIES: Final = timedelta(seconds=1)
+"""Intervals of the searches for sources to poll, for messages to send and for canary replays to continue."""
 
 
 def build(settings: Settings) -> Service:
@@ -72,6 +73,7 @@ def build(settings: Settings) -> Service:
             # Each source has its own loop, so that a slow one does not delay the others.
             service.poll(f"noticing {source.name}", partial(poller.poll, source), every=DUE_SOURCES)
         service.poll("telling", notifier.tick, every=DUE_MESSAGES)
+    service.poll("canary_replays", dead_letters.CanaryReplays(service.database).advance, every=CANARIES)
     service.on_commit_loss(_tell_of_loss)
     retention = timedelta(days=settings.retention_days)
     for name, work in (

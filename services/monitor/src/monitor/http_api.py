@@ -44,6 +44,7 @@ def create_api(
     add_routes(
         app,
         *dead_letters.routes(database, operations),
+        dead_letters.canary_routes(dead_letters.CanaryReplays(database)),
         *notification_routes(database, gateway, notifier),
         invitation_routes(database, gateway, per_hour=invitation_mails_per_hour),
         retry_routes(database),

@@ -19,6 +19,7 @@ DEAD_LETTER_SEARCH_TOO_SLOW = unprocessable(
     "dead_letter_search_too_slow",
     "The search for dead letters took too long; `detail` says how to narrow it.",
 )
+UNKNOWN_CANARY_REPLAY = not_found("unknown_canary_replay", "There is no such canary replay.")
 UNKNOWN_NOTIFICATION_ROUTE = not_found(
     "unknown_notification_route", "There is no notification route of this name."
 )

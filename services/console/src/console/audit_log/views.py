@@ -77,6 +77,8 @@ OPERATIONS: Final = {
     "POST /v1/dead-letters/discard": "discard_dead_letter",
     "POST /v1/dead-letters/{dead_letter_id}/restore": "restore_dead_letter",
     "POST /v1/dead-letters/restore": "restore_dead_letter",
+    "POST /v1/canary-replays": "begin_canary_replay",
+    "POST /v1/canary-replays/{canary_id}/stop": "stop_canary_replay",
     "POST /v1/retries/run": "run_retries",
     "POST /v1/retries/cancel": "cancel_retries",
     "PUT /v1/notifications/routes/{name}": "set_route",

@@ -17,6 +17,7 @@ MOST_AT_ONCE: Final = 2_000
 _BATCH: Final = 500
 VERBS: Final = {"replay": "replayed", "discard": "discarded", "restore": "restored"}
 """What a button does → the number in the monitor's answer."""
+CANARY_VERBS: Final = ("canary", "stop_canary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,25 @@ async def act_on_many(viewer: PageViewer, form: Form, wanted: LetterFilter) -> O
     return Outcome(done, more=True)
 
 
+async def act_on_canary(viewer: PageViewer, form: Form, wanted: LetterFilter) -> Notice:
+    """Begins the canary replay of the group, or stops the one that runs. One that runs already is not begun again.
+
+    Raises:
+        ClientError: nothing was done.
+    """
+    if form.text("do") == "stop_canary" and (canary := parse_id(form.text("canary"))) is not None:
+        await viewer.monitor.stop_canary_replay(str(canary), by=viewer.person.name)
+        return Notice("dead_letters.canary.stopped_now")
+    if form.text("do") == "canary" and wanted.group:
+        decision: dict[str, Any] = decision_of(viewer, form)
+        await viewer.monitor.begin_canary_replay(group=wanted.group, **decision)
+        return Notice("dead_letters.canary.begun")
+    return Notice("dead_letters.nothing_done")
+
+
 def decision_of(viewer: PageViewer, form: Form) -> dict[str, str]:
     """Returns who decides, and why; a replay needs no reason."""
     reason = form.text("reason")
-    return {"by": viewer.person.name} | ({"reason": reason} if reason or form.text("do") != "replay" else {})
+    return {"by": viewer.person.name} | (
+        {"reason": reason} if reason or form.text("do") not in {"replay", "canary"} else {}
+    )

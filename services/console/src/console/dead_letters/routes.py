@@ -14,7 +14,14 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from console.dead_letters import views
-from console.dead_letters.acting import MOST_AT_ONCE, VERBS, act_on_many, decision_of
+from console.dead_letters.acting import (
+    CANARY_VERBS,
+    MOST_AT_ONCE,
+    VERBS,
+    act_on_canary,
+    act_on_many,
+    decision_of,
+)
 from console.dead_letters.views import LetterFilter
 from console.notices import told
 from console.pages import (
@@ -42,9 +49,14 @@ router = APIRouter(include_in_schema=False)
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (the path has no fields)
     """Reads what changes on the list: the letters of the page and their number, without the time of the answer."""
     (found,) = await read_each(clients.monitor.list_dead_letters(**LetterFilter.of(query).watched()))
-    return (
+    shown = (
         {name: value for name, value in found.items() if name != "now"} if isinstance(found, dict) else found
     )
+    group = LetterFilter.of(query).group
+    return [
+        shown,
+        *(await read_each(clients.monitor.list_canary_replays(group=group, limit=1)) if group else ()),
+    ]
 
 
 async def read_letter(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filter)
@@ -88,12 +100,18 @@ async def _list(
             state=arguments["state"], queue=wanted.queue or None
         )
     parts = await viewer.gather(**calls)
+    canaries: Any = None
+    if wanted.group:
+        canaries = await viewer.ask_one(
+            "monitor", viewer.monitor.list_canary_replays(group=wanted.group, limit=1)
+        )
     return _page(
         request,
         viewer,
         wanted,
         found=parts["found"],
         grouped=parts.get("grouped", {"groups": []}),
+        canary=canaries["items"][0] if isinstance(canaries, dict) and canaries["items"] else None,
         refusal=refusal,
         status=status,
     )
@@ -108,6 +126,7 @@ def _page(
     grouped: Any,
     refusal: str,
     status: int,
+    canary: Any = None,
 ) -> Response:
     return page(
         request,
@@ -123,6 +142,7 @@ def _page(
         any_state=views.ANY,
         tones=views.TONES,
         most_at_once=MOST_AT_ONCE,
+        canary=canary,
         chosen_state=views.STATE_FOR[wanted.verbs[0]] if wanted.verbs else "",
         hidden=[name for name in LetterFilter.__slots__ if name != "after"],
         most_attempts=views.MOST_ATTEMPTS,
@@ -132,13 +152,20 @@ def _page(
 
 @router.post(LIST)
 async def decide_on_many(request: Request, viewer: Viewer, form: FormData) -> Response:
-    """Replays, discards or restores the checked letters, or all that matched when the page was made."""
+    """Replays, discards or restores the checked letters, or all that matched when the page was made.
+
+    Or begins the canary replay of the group, or stops it.
+    """
     viewer.check_may(Scope.OPERATE)
-    if form.text("do") not in VERBS:
+    if form.text("do") not in {*VERBS, *CANARY_VERBS}:
         raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("dead_letters.no_verb"))
     wanted = LetterFilter.of({name: form.text(name) for name in LetterFilter.__slots__})
 
     async def act() -> Response:
+        if form.text("do") in CANARY_VERBS:
+            return await told(
+                request, viewer, LIST + wanted.query(), await act_on_canary(viewer, form, wanted)
+            )
         outcome = await act_on_many(viewer, form, wanted)
         return await told(request, viewer, LIST + wanted.query(), outcome.notice(form.text("do")))
 

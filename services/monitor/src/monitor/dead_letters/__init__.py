@@ -1,6 +1,8 @@
 """Dead letters: records them, lists them, and lets operators replay or discard them."""
 
 from monitor.dead_letters.api_models import StoredText
+from monitor.dead_letters.canary import CanaryReplays
+from monitor.dead_letters.canary_routes import canary_routes
 from monitor.dead_letters.finished_work import close_finished
 from monitor.dead_letters.handlers import record, resolve
 from monitor.dead_letters.operations import DeadLetterOperations
@@ -11,8 +13,10 @@ from monitor.dead_letters.upkeep import delete_old, remove, rename_queues
 
 __all__ = [
     "OUTCOMES",
+    "CanaryReplays",
     "DeadLetterOperations",
     "StoredText",
+    "canary_routes",
     "close_finished",
     "delete_old",
     "lock_exclusive",

@@ -144,6 +144,10 @@ class ReplayRequest(_Decision):
     reason: Reason | None = Field(default=None, description="Why you replay it; stored with the dead letter.")
 
 
+class StopRequest(_Decision):
+    pass
+
+
 class DiscardRequest(_Decision):
     reason: Reason = Field(description="Why it needs no handling; stored as its resolution.")
 

@@ -26,7 +26,7 @@ from monitor.dead_letters.replays import replay_of
 
 log = structlog.get_logger(__name__)
 
-_MOST_BYTES: Final = 8 * 1024 * 1024
+MOST_BYTES: Final = 8 * 1024 * 1024
 """Total size of the bodies that one request replays: memory holds each twice, before and after rewriting."""
 _NOTHING_SAID: Final = store.OperatorDecision()
 
@@ -79,7 +79,7 @@ class DeadLetterOperations:
             refusal = replay_refusal(claimed.standing)
             if refusal is not None:
                 return refusal
-            replays = _send_again(tx, [claimed])
+            replays = send_again(tx, [claimed])
             await store.mark_replaying(tx.connection, replays, decision)
             (sent,) = tx.outgoing
         log.info(
@@ -105,10 +105,10 @@ class DeadLetterOperations:
         The total size of one call is bounded: fewer than `limit` may be replayed although more are open.
         """
         async with self._database.transaction() as tx:
-            claimed, is_more = await store.lock_open(tx.connection, selection, limit, _MOST_BYTES)
+            claimed, is_more = await store.lock_open(tx.connection, selection, limit, MOST_BYTES)
             if not claimed:
                 return ReplayResult({})
-            replays = _send_again(tx, claimed)
+            replays = send_again(tx, claimed)
             await store.mark_replaying(tx.connection, replays, decision)
         log.info("dead_letters_replayed", count=len(replays), reason=decision.why, by=decision.by)
         return ReplayResult(replays, claimed[-1].standing.id if is_more else None)
@@ -188,7 +188,7 @@ async def _restore(
     return len(resolutions)
 
 
-def _send_again(tx: Transaction, claimed: Sequence[store.LockedDeadLetter]) -> dict[DeadMessageId, UUID]:
+def send_again(tx: Transaction, claimed: Sequence[store.LockedDeadLetter]) -> dict[DeadMessageId, UUID]:
     """Dead letter → `event_id` of its replay."""
     replays: dict[DeadMessageId, UUID] = {}
     for one in claimed:

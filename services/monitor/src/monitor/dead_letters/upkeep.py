@@ -7,7 +7,7 @@ from uuid import UUID
 from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging import Database
-from monitor.dead_letters import store
+from monitor.dead_letters import canary, store
 from monitor.dead_letters.finished_work import delete_finished
 from monitor.dead_letters.replays import read_head
 from monitor.erased import brand_of
@@ -17,6 +17,7 @@ _AT_ONCE: Final = 200
 
 async def remove(connection: Connection, brand: str) -> int:
     """Deletes the dead letters with this brand in their payload, in batches, since bodies are large; returns their number."""
+    await canary.forget_brand(connection, brand)
     removed, after = 0, UUID(int=0)
     while True:
         rows = await connection.fetch(
@@ -43,6 +44,7 @@ async def delete_old(database: Database, period: timedelta) -> None:
     async with database.transaction() as tx:
         await store.delete_settled(tx.connection, period)
         await delete_finished(tx.connection, period)
+        await canary.delete_ended(tx.connection, period)
 
 
 async def rename_queues(database: Database) -> None:
