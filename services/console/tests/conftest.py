@@ -108,6 +108,22 @@ async def console(
 
 
 @pytest.fixture
+def join(console: RunningConsole, new_browser_context: Callable[..., Awaitable[Any]]) -> Callable[..., Any]:
+    """Signs a person in, in a browser of their own."""
+
+    async def joined(name: str, role: str = "editor", **options: Any) -> Page:
+        context = await new_browser_context(**options)
+        page: Page = await context.new_page()
+        await page.goto(await console.invite(name, role))
+        await page.fill("[name=password]", PASSWORD)
+        await page.click("main button")
+        await page.wait_for_url(f"{console.url}/")
+        return page
+
+    return joined
+
+
+@pytest.fixture
 async def signed_in(console: RunningConsole, new_browser_context: Callable[..., Awaitable[Any]]) -> Page:
     """A page on which the owner Ada has come from the link to her brands."""
     context = await new_browser_context()

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from chassis.testing import running
+from chassis import Connections
+from chassis.testing import ServerProxy, TcpProxy, eventually, running
 from console.app import ConsoleApp
 from console.settings import Settings
 from console.watching.pages import LivePage, WatchedAddress
@@ -159,6 +161,106 @@ async def test_people_with_the_same_rights_share_a_reading_which_goes_on_without
         assert await tabs[1].next("changed", "ended") == "page"
 
 
+@asynccontextmanager
+async def another_console(
+    console: Any, service_urls: dict[str, str], **settings: Any
+) -> AsyncIterator[tuple[ConsoleApp, httpx.AsyncClient]]:
+    """A second process on the same database, with its own settings, and a person who is signed in there."""
+    values = {"database_url": console.database_url, "service_key": KEY, "http_port": 0, **service_urls}
+    app = ConsoleApp(Settings.model_validate(values | settings))
+    async with running(app):
+        url = f"http://127.0.0.1:{app.port}"
+        async with httpx.AsyncClient(
+            base_url=url, headers={"Origin": url}, timeout=60, trust_env=False
+        ) as person:
+            link = await console.invite("Ada")
+            signed_in = await person.post(
+                f"/start/{link.rpartition('/')[2]}", data={"name": "Ada", "password": PASSWORD}
+            )
+            assert signed_in.status_code == 303, signed_in.text
+            yield app, person
+
+
+async def watches(person: httpx.AsyncClient, page: str) -> bool:
+    """Whether a tab gets live updates, up to the first one."""
+    async with stream(person, page) as tab:
+        return tab.answer.status_code == 200 and await tab.next("changed") == "page"
+
+
+@pytest.mark.extended
+async def test_while_the_database_is_away_a_new_stream_is_refused_for_now_and_an_open_one_goes_on(
+    service_urls: dict[str, str], console: Any
+) -> None:
+    await make_brand(console)
+    keywords = "/b/grind/keywords"
+    async with (
+        ServerProxy(console.database_url) as proxy,
+        another_console(console, service_urls, database_url=proxy.url) as (_, person),
+        stream(person, keywords) as tab,
+    ):
+        assert await tab.next("changed") == "page"
+        proxy.cut()
+        refused = await person.get("/live", params={"page": keywords})
+        assert (refused.status_code, refused.headers["retry-after"]) == (503, "60")
+        assert "The console's database is away." in refused.text
+        proxy.mend()
+        await eventually(lambda: watches(person, keywords))
+        await console.orchestrator.submit_keywords("grind", b"pour over", content_type="text/plain")
+        assert await tab.next("changed", "ended") == "page"
+
+
+@pytest.mark.extended
+async def test_while_all_connections_are_in_use_a_new_stream_is_refused_for_now(
+    service_urls: dict[str, str], console: Any
+) -> None:
+    async with another_console(console, service_urls, database_connections=2) as (app, person):
+        async with app.connections.connection(), app.connections.connection():
+            refused = await person.get("/live", params={"page": "/"})
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "60")
+        assert await watches(person, "/")
+
+
+@pytest.mark.extended
+async def test_a_service_that_is_away_ends_no_stream_and_its_page_is_said_to_be_another(
+    service_urls: dict[str, str], console: Any
+) -> None:
+    await make_brand(console)
+    keywords = "/b/grind/keywords"
+    port = urlsplit(service_urls["orchestrator_url"]).port or 0
+    async with (
+        TcpProxy("127.0.0.1", port) as proxy,
+        another_console(console, {**service_urls, "orchestrator_url": f"http://127.0.0.1:{proxy.port}"}) as (
+            _,
+            person,
+        ),
+        stream(person, keywords) as tab,
+    ):
+        assert await tab.next("changed") == "page"
+        proxy.cut()
+        assert await tab.next("changed", "ended") == "page"
+        assert await watches(person, keywords)
+        assert "The service “orchestrator” does not answer" in (await person.get(keywords)).text
+        proxy.mend()
+        assert await tab.next("changed", "ended") == "page"
+        assert "does not answer" not in (await person.get(keywords)).text
+
+
+@pytest.mark.extended
+async def test_one_tab_more_than_a_process_may_have_is_refused_until_another_leaves(
+    service_urls: dict[str, str], console: Any
+) -> None:
+    async with (
+        another_console(console, service_urls, live_streams=2) as (_, person),
+        stream(person, "/") as first,
+    ):
+        async with stream(person, "/") as second:
+            assert [await tab.next("changed") for tab in (first, second)] == ["page"] * 2
+            refused = await person.get("/live", params={"page": "/"})
+            assert (refused.status_code, refused.headers["retry-after"]) == (503, "60")
+            assert "As many tabs as this console can serve" in refused.text
+        await eventually(lambda: watches(person, "/"))
+
+
 @pytest.mark.parametrize(
     ("address", "brand", "is_live"),
     [
@@ -177,6 +279,6 @@ def test_addresses(address: str, brand: str | None, is_live: bool) -> None:
         LivePage("/b/{brand}/keywords", read),
         LivePage("/b/{brand}/keywords/{id}", read),
     )
-    found = WatchedAddress.of(address, pages)
+    found = WatchedAddress.of(address, pages, Connections("", name="none"))
     assert found is not None
     assert (found.brand, found.page is not None, found.counts is not None) == (brand, is_live, bool(brand))

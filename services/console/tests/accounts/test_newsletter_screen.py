@@ -138,7 +138,7 @@ async def test_who_only_reads_sees_numbers_and_no_addresses(
         link = await console.invite("Eve", "editor")
         await eve.post(link, data={"name": "Eve", "password": PASSWORD})
         shown = (await eve.get(NEWSLETTER)).text
-        assert ("1 confirmed subscribers" in shown, "ada@" in shown, "Turn the" in shown) == (
+        assert ("1 confirmed subscriber" in shown, "ada@" in shown, "Turn the" in shown) == (
             True,
             False,
             False,

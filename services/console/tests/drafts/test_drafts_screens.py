@@ -1,31 +1,15 @@
 """Going through drafts in a real browser: by keys, with the passage of a sentence, two people at once, and nothing lost."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import asyncpg
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Page, expect
 
-PASSWORD = "correct horse battery staple"
 pytestmark = pytest.mark.extended
 BODY = "textarea[name=body_markdown]"
-
-
-@pytest.fixture
-def join(console: Any, new_browser_context: Callable[..., Any]) -> Callable[..., Any]:
-    """Signs a person in, in a browser of their own."""
-
-    async def joined(name: str, role: str = "editor", **options: Any) -> Page:
-        context = await new_browser_context(**options)
-        page: Page = await context.new_page()
-        await page.goto(await console.invite(name, role))
-        await page.fill("[name=password]", PASSWORD)
-        await page.click("main button")
-        await page.wait_for_url(f"{console.url}/")
-        return page
-
-    return joined
 
 
 async def save(page: Page, before: str, after: str) -> None:
@@ -222,6 +206,57 @@ async def test_notes_and_reasons_stay_while_other_forms_are_sent_and_others_writ
     await bob.goto(address)
     shown = await bob.inner_text("#notes")
     assert all(words in shown for words in ("It is.", "Half a note"))
+
+
+async def test_a_new_note_appears_live_and_moves_nothing_that_another_types_or_selects(
+    console: Any, drafts: list[str], join: Callable[..., Any], page_checks: Any
+) -> None:
+    address = f"{console.url}/b/acme/drafts/{drafts[0]}"
+    ada, bob = await join("Ada"), await join("Bob", "viewer", viewport={"width": 360, "height": 800})
+
+    async def note(page: Page, words: str) -> None:
+        await page.locator("#notes textarea").last.fill(words)
+        await page.get_by_role("button", name="Add the note").click()
+        await page.locator(".note", has_text=words).wait_for()
+
+    await ada.goto(address)
+    await note(ada, "Is it glass?")
+    await note(ada, "Who wrote this?")
+    await bob.goto(address)
+    await bob.mouse.move(0, 0)
+    first, second = bob.locator(".thread").nth(0), bob.locator(".thread").nth(1)
+
+    # Bob answers one thread, and writes a note of his own; a new note, and an answer in the same thread, stand beside it.
+    answer, own = first.locator("textarea"), bob.locator("#notes textarea").last
+    await own.fill("Half a no")
+    await answer.press_sequentially("It is gl")
+    await note(ada, "A third one")
+    await expect(bob.locator(".note", has_text="A third one")).to_be_visible()
+    thread = ada.locator(".thread").nth(0)
+    await thread.locator("textarea").fill("Yes, of glass.")
+    await thread.get_by_role("button", name="Answer").click()
+    await expect(first.locator(".note")).to_have_count(2)
+    assert await answer.evaluate("area => area === document.activeElement")
+    await answer.press_sequentially("ass.")
+    assert await answer.input_value() == "It is glass."
+    assert await own.input_value() == "Half a no"
+    assert await page_checks.accessibility(bob) == []
+
+    # What he selects stays, while a thread that was settled waits until he has finished his answer there.
+    await bob.evaluate("document.getSelection().selectAllChildren(document.querySelectorAll('.thread')[1])")
+    selected = await bob.evaluate("document.getSelection().toString()")
+    assert "Who wrote this?" in selected
+    await ada.locator(".thread").nth(0).get_by_role("button", name="Settled").click()
+    await ada.locator(".thread.settled").wait_for()
+    await expect(bob.locator("[data-live-note]")).to_have_text(re.compile("Something new is here"))
+    await note(ada, "A fourth one")
+    await expect(bob.locator(".note", has_text="A fourth one")).to_be_visible()
+    assert await answer.input_value() == "It is glass."
+    assert await bob.evaluate("document.getSelection().toString()") == selected
+    await bob.locator(".thread", has_text="Is it glass?").get_by_role("button", name="Answer").click()
+    await bob.locator(".note", has_text="It is glass.").wait_for()
+    assert await own.input_value() == "Half a no"
+    await expect(second).to_be_visible()
 
 
 async def test_a_paragraph_is_cut_and_put_back_a_sentence_kept_and_a_note_answered(

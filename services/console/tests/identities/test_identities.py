@@ -3,6 +3,7 @@
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
+from html import unescape
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, urlsplit
 
@@ -238,6 +239,80 @@ async def test_an_account_belongs_to_one_person(
         assert (await carl.get(used.headers["location"])).status_code == 404
         provider.person = "subject-of-nobody"
         assert (await through(bob, "/sign-in/provider")).status_code == 403
+
+
+async def begin_link(client: httpx.AsyncClient, **fields: str) -> str:
+    """Goes from the own page to the provider, and returns the address that it sends the browser back to."""
+    shown = await client.post("/me/identity", data={"once": "links", **fields})
+    assert shown.status_code == 200, shown.text
+    (address,) = re.findall(r'class="button" href="([^"]+)"', shown.text)
+    async with httpx.AsyncClient(trust_env=False, timeout=60) as elsewhere:
+        answer = await elsewhere.get(unescape(address))
+    assert answer.status_code == 303, answer.text
+    return str(answer.headers["location"])
+
+
+async def link(client: httpx.AsyncClient, **fields: str) -> httpx.Response:
+    return await client.get(await begin_link(client, **fields))
+
+
+@pytest.mark.extended
+async def test_a_person_with_a_password_links_an_account_signs_in_with_either_and_removes_it(
+    console: Any, person: httpx.AsyncClient, browser: Browser, provider: IdentityProvider
+) -> None:
+    provider.person = "subject-of-ada"
+    await run(console, "update sessions set confirmed_at = now() - interval '1 hour'")
+    asked = await person.post("/me/identity", data={"once": "l1"})
+    assert asked.status_code == 403
+    assert "password_again" in asked.text
+    linked = await link(person, password_again=PASSWORD)
+    assert (linked.status_code, linked.headers["location"]) == (303, "/me?done=linked#identity"), linked.text
+    assert "This account of Acme ID lets you in from now on." in (await person.get("/me?done=linked")).text
+    async with browser() as elsewhere:
+        assert (await through(elsewhere, "/sign-in/provider?next=/me")).headers["location"] == "/me"
+        assert "Ada" in (await elsewhere.get("/me")).text
+        # Her own key is opened: what needs it works.
+        assert (await elsewhere.get("/")).status_code == 200
+        await elsewhere.post("/sign-out")
+        form = {"name": "Ada", "password": PASSWORD}
+        assert (await elsewhere.post("/sign-in", data=form)).status_code == 303
+        await elsewhere.post("/sign-out")
+
+        removed = await person.post("/me/identity/remove", data={"once": "r1"})
+        assert removed.headers["location"] == "/me?done=unlinked#identity"
+        assert (await through(elsewhere, "/sign-in/provider")).status_code == 403
+
+
+@pytest.mark.extended
+async def test_an_account_of_another_or_a_link_that_another_began_is_not_linked(
+    console: Any, person: httpx.AsyncClient, browser: Browser, provider: IdentityProvider
+) -> None:
+    async with browser() as bob:
+        await accept(console, bob)
+        taken = await link(person)
+        assert taken.status_code == 409
+        assert "Somebody else here signs in with this account of Acme ID" in taken.text
+        # Bob, who has no password, keeps his only way in.
+        kept = await bob.post("/me/identity/remove", data={"once": "r1"})
+        assert kept.status_code == 409
+        assert "your only way in" in kept.text
+
+        # No link elsewhere begins it, and what Ada began in a browser links nothing for Bob, who signs in there meanwhile.
+        assert (await bob.get("/me/identity")).headers["location"] == "/me"
+        provider.person = "subject-of-eve"
+        backs = [await begin_link(person, once=each) for each in ("l2", "l3")]
+        for name, value in person.cookies.items():
+            if name not in bob.cookies:
+                bob.cookies.set(name, value)
+        refused = await bob.get(backs[0])
+        # Nor does one that she ends an hour after she gave her password.
+        await run(console, "update sessions set confirmed_at = now() - interval '1 hour'")
+        for answer in (refused, await person.get(backs[1])):
+            assert answer.status_code == 403
+            assert "Begin again on your own page." in answer.text
+    assert {each["subject"] for each in await run(console, "select subject from identities")} == {
+        "subject-of-bob"
+    }
 
 
 @pytest.mark.extended

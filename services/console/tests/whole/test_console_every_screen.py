@@ -18,7 +18,7 @@ from playwright.async_api import Page, Request, Response, Route
 
 from console.texts import LANGUAGES
 from tests.fixtures.console.keyboard import walk_by_tab
-from tests.fixtures.console.screens import Links, Screens, page_routes
+from tests.fixtures.console.screens import Links, Screens, find_screens, find_signed_out, is_page
 from tests.fixtures.console.words import VALUE, faults_of_words
 from tests.fixtures.page_checks import PageChecks
 
@@ -32,10 +32,6 @@ LOOKS: Final[Sequence[tuple[Literal["light", "dark"], int]]] = (
 """Each page is loaded once, in the first look, and turned to the others."""
 TABS: Final = 2
 """At once: each has a process of its own."""
-SIGNED_OUT: Final = frozenset(
-    {"/sign-in", "/recover", "/start/{token}", "/invitations/{token}", "/p/{token}", "/p/{token}/page"}
-)
-"""Looked at by somebody who is not signed in."""
 OF_EVERY_DAY: Final = (
     "/",
     "/b/{brand}/calendar",
@@ -222,29 +218,6 @@ async def screens(hostile_brand: Any) -> Screens:
     return await find_screens(hostile_brand, hostile_brand.owner)
 
 
-async def find_screens(hostile_brand: Any, person: httpx.AsyncClient, brand: str = "acme") -> Screens:
-    found = Screens(page_routes(hostile_brand.console.pages) - SIGNED_OUT)
-    known = hostile_brand.addresses if brand == "acme" else ()
-    await found.crawl(person, {"brand": brand}, ["/", "/b/other", *known])
-    return found
-
-
-async def find_signed_out(hostile_brand: Any, language: str) -> Screens:
-    """The screens of somebody who has no account."""
-    invitation = (await hostile_brand.console.invite(f"new-{language}", "viewer")).removeprefix(
-        hostile_brand.console.url
-    )
-    found = Screens(SIGNED_OUT)
-    headers = {"Accept-Language": language}
-    async with httpx.AsyncClient(
-        base_url=hostile_brand.console.url, headers=headers, timeout=60, trust_env=False
-    ) as stranger:
-        start = invitation.replace("/invitations/", "/start/")
-        guest = hostile_brand.guest_link
-        await found.crawl(stranger, {}, ["/sign-in", start, invitation, guest, f"{guest}/page"])
-    return found
-
-
 def faults(screens: Screens, language: str) -> list[str]:
     """What no reader should see: errors, planted elements, keys of texts, values of programs, another language."""
     found = list(screens.broken)
@@ -341,12 +314,6 @@ def _presses(word: str) -> Iterable[Press]:
     yield Press("/me", "form[action$='/me/recovery-codes']")
     yield Press("/b/acme/calendar/slots/mastodon-eu", "form.form", {"[name=mon]": word}, status=422)
     yield Press("/b/acme/posts", "[data-many]", button="[name=do]")
-
-
-def is_page(screens: Screens, address: str) -> bool:
-    """Whether it is a whole page, rather than a frame, a fragment or a file."""
-    text = screens.texts[address].text
-    return "<main" in text and text.lstrip().lower().startswith("<!doctype html>")
 
 
 def unseen(words: Iterable[tuple[str, str]], shown: Iterable[str]) -> list[str]:

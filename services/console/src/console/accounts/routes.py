@@ -1,6 +1,6 @@
 """Routes of the page about a brand's accounts, channels and targets, and of the settings of a target."""
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -26,6 +26,7 @@ from console.pages import (
     page,
     redirect,
 )
+from console.pages.overtaken import is_overtaken, mark_of, stored_instead
 from console.sign_in.confirming import confirm_password
 from integrations.sites import SITES
 
@@ -121,8 +122,10 @@ async def _target(
     status: int = HTTPStatus.OK,
 ) -> Response:
     parts = await viewer.gather(targets=viewer.publisher.list_targets(brand))
-    listed = parts["targets"]["items"] if parts["targets"] else []
-    before = next((each["settings"] for each in listed if each["target"] == target), None)
+    before = _settings_of(parts["targets"], target) if parts["targets"] else None
+    stored = {"cover": True} | dict(before or {})
+    typed = stored if form is None else views.target_settings(form)
+    is_late = form is not None and is_overtaken(form, before)
     return page(
         request,
         viewer,
@@ -133,11 +136,21 @@ async def _target(
         target=target,
         refusal=refusal,
         is_set=before is not None,
-        settings={"cover": True} | dict(before or {}) if form is None else views.target_settings(form),
+        settings=typed,
+        seen=mark_of(before),
+        meanwhile=stored_instead(*(views.target_words(each, viewer.t) for each in (typed, stored)))
+        if is_late
+        else {},
+        labels={each: viewer.t(f"accounts.target.{each}") for each in views.TARGET_FIELDS},
         sites=list(SITES.values()),
         profiles=views.PROFILES,
         may_operate=viewer.may(Scope.OPERATE),
     )
+
+
+def _settings_of(targets: Any, target: str) -> Mapping[str, Any] | None:
+    """The stored settings of a target; None if it has none of its own."""
+    return next((each["settings"] for each in targets["items"] if each["target"] == target), None)
 
 
 @router.post("/b/{brand}/accounts/targets")
@@ -154,12 +167,14 @@ async def add_target(request: Request, brand: str, viewer: Viewer, form: FormDat
 async def set_target(request: Request, brand: str, target: str, viewer: Viewer, form: FormData) -> Response:
     """Stores the settings of a target; they apply to articles published from then on."""
     viewer.check_may(Scope.OPERATE)
+    refused = partial(_target, request, brand, target, viewer, form=form)
 
     async def act() -> Response:
+        if is_overtaken(form, _settings_of(await viewer.publisher.list_targets(brand), target)):
+            return await refused(refusal=viewer.t("layout.error.overtaken"), status=HTTPStatus.CONFLICT)
         await viewer.publisher.set_target(brand, target, extra=views.target_settings(form))
         return redirect(request, f"/b/{brand}/accounts?done=target_set")
 
-    refused = partial(_target, request, brand, target, viewer, form=form)
     return await once_or_refused(request, viewer, form, act, refused)
 
 

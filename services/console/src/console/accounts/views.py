@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from console.accounts.kinds import KINDS, AccountKind, kind_named
 from console.pages import Form
+from console.texts import Texts
 from integrations.networks import NETWORKS
 from integrations.sites import SITES
 
@@ -15,6 +16,19 @@ WITHOUT_ACCOUNT: Final = frozenset({"feed"})
 PROFILES: Final = ("hugo", "astro", "jekyll", "eleventy")
 NOT_CONNECTED: Final = frozenset({"needs_reconnecting", "not_connected", "channel_not_connected"})
 """Reasons of failures that a new connection mends."""
+TARGET_FIELDS: Final = (
+    "kind",
+    "account",
+    "categories",
+    "tags",
+    "author",
+    "cover",
+    "address",
+    "folder",
+    "profile",
+    "git",
+)
+"""Settings of a target, in the order of their form."""
 _LISTS: Final = ("categories", "tags")
 _GENERAL: Final = "README.md"
 
@@ -229,3 +243,20 @@ def target_settings(form: Form) -> dict[str, Any]:
         if lines := [line.strip() for line in form.text(name).splitlines() if line.strip()]:
             told[name] = lines
     return told | {"cover": "cover" in form, "git": "git" in form}
+
+
+def target_words(settings: Mapping[str, Any], t: Texts) -> dict[str, str]:
+    """The settings of a target as words, by field; empty without a value."""
+    whole = {**settings, "profile": settings.get("profile") or PROFILES[0]}
+    return {name: _in_words(whole.get(name), t) for name in TARGET_FIELDS}
+
+
+def _in_words(value: Any, t: Texts) -> str:
+    match value:
+        case True:
+            return t("accounts.target.yes")
+        case None | False:
+            return ""
+        case list():
+            return ", ".join(value)
+    return str(value)

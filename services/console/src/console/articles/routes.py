@@ -125,6 +125,7 @@ async def take_down(
     request: Request, brand: str, content_id: str, viewer: Viewer, form: FormData
 ) -> Response:
     """Takes the article's page down, with a reason that stays with it."""
+    viewer.check_may(Scope.REVIEW)
 
     async def take() -> Response:
         await viewer.orchestrator.take_down_article(

@@ -7,6 +7,8 @@
   if (!address || !window.EventSource) return;
   const STORED = "console-live-paused";
   const RETRY_MS = 60_000;
+  const AGAIN_MS = 10_000; // after which a part that could not be fetched is asked for again
+  const LOST_MS = 5_000; // how long the browser tries in silence to come back
   const note = document.querySelector("[data-live-note]");
   const button = document.querySelector("[data-live-pause]");
   const parts = [...document.querySelectorAll("[data-live]")];
@@ -20,6 +22,8 @@
   let isStale = false;
   let pressed = null;
   let retry = 0;
+  let again = 0;
+  let lost = 0;
 
   const say = (text) => { if (note.textContent !== text) note.textContent = text; };
   const stored = () => { try { return sessionStorage.getItem(STORED) === "true"; } catch { return false; } };
@@ -45,14 +49,56 @@
     return [...part.querySelectorAll("input, textarea, select")].some(isTyped);
   };
 
+  // Returns whether nothing of the part is in use, so that all of it is new. One with `data-live-children` is renewed child by
+  // child, by their ids: what is in use in one of them keeps no other back.
+  const renew = (part, fresh) => {
+    if (!part.hasAttribute("data-live-children")) {
+      if (isInUse(part)) return false;
+      part.replaceChildren(...fresh.childNodes);
+      remember(part);
+      return true;
+    }
+    let isWhole = true;
+    const wanted = [...fresh.children];
+    for (const each of [...part.children]) {
+      if (wanted.some((one) => one.id === each.id)) continue;
+      if (isInUse(each)) isWhole = false;
+      else each.remove();
+    }
+    // Nothing moves while somebody types in it.
+    const isBusy = isInUse(part);
+    let before = null;
+    for (const each of wanted) {
+      const next = before ? before.nextElementSibling : part.firstElementChild;
+      let here = [...part.children].find((one) => one.id === each.id);
+      if (!here) {
+        part.insertBefore(each, next);
+        remember(each);
+        here = each;
+      } else if (here !== next) {
+        if (isBusy) isWhole = false;
+        else part.insertBefore(here, next);
+      }
+      if (plain(here.outerHTML) !== plain(each.outerHTML)) {
+        if (here.hasAttribute("data-live-children")) {
+          here.className = each.className;
+          isWhole = renew(here, each) && isWhole;
+        } else if (isInUse(here)) isWhole = false;
+        else {
+          here.replaceWith(each);
+          remember(each);
+          here = each;
+        }
+      }
+      before = here;
+    }
+    return isWhole;
+  };
+
   const settle = () => {
     if (paused) return;
     for (const [part, text] of waiting) {
-      if (isInUse(part)) continue;
-      waiting.delete(part);
-      const parsed = new DOMParser().parseFromString(text, "text/html");
-      part.replaceChildren(...parsed.body.childNodes);
-      remember(part);
+      if (renew(part, new DOMParser().parseFromString(text, "text/html").body)) waiting.delete(part);
     }
     if (!ended) say(waiting.size ? note.dataset.held : "");
   };
@@ -76,6 +122,7 @@
       headers: { "HX-Request": "true", "HX-Target": part.id, "Console-Live": "true" },
     });
     if (answer.status === 401) return end();
+    if (answer.status >= 500) throw new Error("away");
     if (!answer.ok || answer.redirected) return;
     const text = await answer.text();
     if (shown.has(part) && plain(text) === plain(shown.get(part))) return;
@@ -94,8 +141,9 @@
         settle();
       }
     } catch {
-      // The service is away; the next event, or the next connection, asks again.
-      seen = "";
+      // The console is away, or what it needs.
+      clearTimeout(again);
+      again = setTimeout(refresh, AGAIN_MS);
     } finally {
       isFetching = false;
     }
@@ -103,6 +151,8 @@
 
   const close = () => {
     clearTimeout(retry);
+    clearTimeout(lost);
+    lost = 0;
     if (source) source.close();
     source = null;
   };
@@ -111,7 +161,11 @@
     if (source || ended || paused || document.hidden) return;
     const query = new URLSearchParams({ page: body.dataset.livePage, seen });
     source = new EventSource(`${address}?${query}`);
-    source.addEventListener("open", () => { if (note.textContent === note.dataset.resting) say(""); });
+    source.addEventListener("open", () => {
+      clearTimeout(lost);
+      lost = 0;
+      if ([note.dataset.resting, note.dataset.lost].includes(note.textContent)) say("");
+    });
     source.addEventListener("changed", (event) => { seen = event.lastEventId; refresh(); });
     source.addEventListener("counts", (event) => {
       seen = event.lastEventId;
@@ -122,8 +176,12 @@
     });
     source.addEventListener("ended", end);
     source.addEventListener("error", () => {
+      if (!source) return;
       // The browser comes back by itself unless it was refused.
-      if (!source || source.readyState !== EventSource.CLOSED) return;
+      if (source.readyState !== EventSource.CLOSED) {
+        lost ||= setTimeout(() => say(note.dataset.lost), LOST_MS);
+        return;
+      }
       close();
       say(note.dataset.resting);
       retry = setTimeout(open, RETRY_MS);

@@ -115,6 +115,8 @@ async def remedy_finding(
     request: Request, brand: str, audit_id: UUID, viewer: Viewer, form: FormData
 ) -> Response:
     """Does what mends a finding of the audit."""
+    if not any(viewer.may(scope) for _, scope in views.REMEDIES.values()):
+        raise HTTPException(HTTPStatus.FORBIDDEN, viewer.t("layout.error.role"))
     audit = await viewer.orchestrator.get_audit(brand, audit_id)
     finding = views.finding_at(audit, form.text("finding"))
     if finding is None or finding["kind"] not in views.REMEDIES:

@@ -1,13 +1,15 @@
 """Notes about a draft, in threads, in the console's own database. They are never published."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 from uuid import UUID, uuid4
 
 from starlette.requests import Request
 
+from chassis import Connections
+from console.drafts.views import is_id
 from console.pages.parts import parts_of
 from console.people.domain import Person
 
@@ -47,6 +49,20 @@ async def threads(request: Request, content_id: str) -> tuple[Thread, ...]:
             _MOST,
         )
     return in_threads([Note(**row) for row in rows])
+
+
+async def read_changes(connections: Connections, fields: Mapping[str, str]) -> Any:
+    """Reads the news for an open draft's page: another note, or a thread that was settled. None for an unknown draft."""
+    if not is_id(fields["content_id"]):
+        return None
+    async with connections.connection() as connection:
+        row = await connection.fetchrow(
+            "select count(*), max(created_at), count(settled_at), max(settled_at) from notes"
+            " where content_id = $1 and brand = $2",
+            UUID(fields["content_id"]),
+            fields["brand"],
+        )
+    return None if row is None else list(row)
 
 
 def in_threads(found: Sequence[Note]) -> tuple[Thread, ...]:

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
-from console.drafts import decided
+from console.drafts import decided, notes
 from console.drafts.draft_routes import draft_routes, read_draft
 from console.drafts.guest_routes import guest_routes
 from console.drafts.views import (
@@ -30,7 +30,7 @@ from console.watching.pages import LivePage
 
 NAVIGATION: Final = (NavigationEntry("drafts", "/b/{brand}/drafts", order=20),)
 UNDO: Final = decided.UNDO
-LIVE: Final = (LivePage("/b/{brand}/drafts/{content_id}", read_draft),)
+LIVE: Final = (LivePage("/b/{brand}/drafts/{content_id}", read_draft, notes.read_changes),)
 PAGE_SIZE: Final = 25
 _BATCH: Final = 100
 _DONE: Final = frozenset({"approve", "schedule", "reject", "return", "unschedule", "looked"})

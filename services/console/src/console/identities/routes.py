@@ -8,6 +8,7 @@ from http import HTTPStatus
 from typing import Final
 
 from fastapi import APIRouter
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -17,7 +18,7 @@ from console.identity_provider import attempts
 from console.identity_provider.attempts import Attempt, Purpose
 from console.identity_provider.client import ProvenIdentity, ProviderRefusedError
 from console.invitations.accepting import accept
-from console.pages import page, redirect
+from console.pages import FormData, Viewer, once, page, redirect
 from console.pages.layout import texts_of
 from console.pages.parts import parts_of
 from console.pages.signed_out import show_sign_in_form
@@ -29,6 +30,7 @@ from console.sessions import store as sessions
 from console.sessions.next_page import sign_in_path
 from console.sign_in import slowing
 from console.sign_in.beginning import begin_session, network, signed_in
+from console.sign_in.confirming import confirm_password
 from console.urls import HOME
 
 router = APIRouter(include_in_schema=False)
@@ -107,6 +109,8 @@ async def _finish(request: Request, attempt: Attempt, code: str) -> Response:
                 return await _accept(request, attempt, proven)
             case Purpose.CONFIRM:
                 return await _confirm(request, proven)
+            case Purpose.LINK:
+                return await _link(request, attempt, proven)
     except ProviderRefusedError as refusal:
         if refusal.status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
             async with parts.connections.connection() as connection:
@@ -155,6 +159,56 @@ async def _accept(request: Request, attempt: Attempt, proven: ProvenIdentity) ->
     except IdentityTakenError:
         raise ProviderRefusedError("identities.taken", HTTPStatus.CONFLICT) from None
     return signed_in(redirect(request, HOME), request, token)
+
+
+async def _link(request: Request, attempt: Attempt, proven: ProvenIdentity) -> Response:
+    """Lets the signed-in person in with the account, too; it replaces a former one. The password stays."""
+    viewer = await find_viewer(request)
+    if viewer is None:
+        return redirect(request, "/sign-in")
+    # The cookie of the attempt is no proof: who has the browser can write it.
+    if attempt.person != str(viewer.person.id) or not viewer.is_confirmed:
+        raise ProviderRefusedError("identities.link_again", HTTPStatus.FORBIDDEN)
+    try:
+        async with parts_of(request).connections.connection() as connection:
+            await store.put_identity(
+                connection, viewer.person.id, proven.issuer, proven.subject, proven.seal(viewer.own_key)
+            )
+    except IdentityTakenError:
+        raise ProviderRefusedError("identities.taken", HTTPStatus.CONFLICT) from None
+    return redirect(request, "/me?done=linked#identity")
+
+
+@router.post("/me/identity")
+async def begin_to_link(request: Request, viewer: Viewer, form: FormData) -> Response:
+    """Shows the link to the provider. A link elsewhere cannot begin this: it could lead to an account that is not the person's."""
+    await confirm_password(request, viewer, form)
+    parts = parts_of(request)
+    try:
+        issuer = (await parts.provider.describe())["issuer"]
+        attempt = Attempt.begin(issuer, Purpose.LINK, person=str(viewer.person.id))
+        address = await parts.provider.address(attempt)
+    except ProviderRefusedError as refusal:
+        name = parts.provider.name or "OpenID Connect"
+        raise HTTPException(refusal.status, viewer.t(refusal.text, provider=name)) from None
+    response = page(request, viewer, "identities/link.html.j2", address=address)
+    attempt.write(request, response, parts.urls)
+    return response
+
+
+@router.post("/me/identity/remove")
+async def unlink(request: Request, viewer: Viewer, form: FormData) -> Response:
+    """Lets the person in by password alone."""
+    if not viewer.person.has_password:
+        raise HTTPException(HTTPStatus.CONFLICT, viewer.t("identities.only_way"))
+    await confirm_password(request, viewer, form)
+
+    async def act() -> Response:
+        async with parts_of(request).connections.connection() as connection:
+            await store.remove_identity(connection, viewer.person.id)
+        return redirect(request, "/me?done=unlinked#identity")
+
+    return await once(request, viewer, form, act)
 
 
 async def _confirm(request: Request, proven: ProvenIdentity) -> Response:

@@ -1,6 +1,7 @@
 """Identities in the database: the person behind each account of the provider, and that person's sealed key."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from uuid import UUID
 
 import asyncpg
@@ -17,6 +18,13 @@ class Identity:
     person: UUID
     sealed: bytes
     """The person's own key."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdentityUse:
+    linked_at: datetime
+    used_at: datetime | None
+    """When the person last signed in with it."""
 
 
 async def find_identity(connection: Connection, issuer: str, subject: str) -> Identity | None:
@@ -44,3 +52,13 @@ async def put_identity(
             )
     except asyncpg.UniqueViolationError as error:
         raise IdentityTakenError from error
+
+
+async def find_use(connection: Connection, person: UUID) -> IdentityUse | None:
+    """When a person's identity was linked and used; None without one."""
+    row = await connection.fetchrow("select created_at, used_at from identities where person = $1", person)
+    return None if row is None else IdentityUse(row["created_at"], row["used_at"])
+
+
+async def remove_identity(connection: Connection, person: UUID) -> None:
+    await connection.execute("delete from identities where person = $1", person)

@@ -29,6 +29,8 @@ class Purpose(StrEnum):
     """An invitation."""
     CONFIRM = "confirm"
     """Before a grave act."""
+    LINK = "link"
+    """To sign in there, too, from then on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,19 @@ class Attempt:
     next_page: str = HOME
     invitation: str = ""
     """Token of the link."""
+    person: str = ""
+    """Id of the person who links their account."""
 
     @classmethod
-    def begin(cls, issuer: str, purpose: Purpose, *, next_page: str = HOME, invitation: str = "") -> Self:
+    def begin(
+        cls,
+        issuer: str,
+        purpose: Purpose,
+        *,
+        next_page: str = HOME,
+        invitation: str = "",
+        person: str = "",
+    ) -> Self:
         fits = len(next_page) <= _LONGEST_NEXT
         return cls(
             secrets.token_urlsafe(32),
@@ -53,6 +65,7 @@ class Attempt:
             purpose,
             safe_next(next_page) if fits else HOME,
             invitation,
+            person,
         )
 
     @classmethod

@@ -58,9 +58,13 @@ async def read_suggestions(
     fields: Mapping[str, str],
     query: Mapping[str, str],  # noqa: ARG001  (no filters)
 ) -> Any:
-    """How many documents are read and wait: with them the suggestions change."""
-    [found] = await read_each(clients.research.list_documents(fields["brand"], limit=1))
-    return found.get("counts", found)
+    """How many documents are read and wait, and the newest keyword: with them the suggestions change."""
+    documents, keywords = await read_each(
+        clients.research.list_documents(fields["brand"], limit=1),
+        clients.orchestrator.search_for_keywords(brand=fields["brand"], limit=1),
+    )
+    newest = [[each["cycle_id"], each["position"]] for each in keywords.get("items", ())]
+    return [documents.get("counts", documents), newest or keywords.get("away")]
 
 
 LIVE: Final = (
@@ -147,6 +151,7 @@ async def _form(
 @router.post("/b/{brand}/keywords/add")
 async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: FormData) -> Response:
     """Submits the list as it was typed; a refused one stays in the form, with what is wrong."""
+    viewer.check_may(Scope.SUBMIT)
     text, chosen = form.raw("keywords"), form.all("topic")[:_TOPICS]
     priority = form.text("priority", "normal")
     typed: dict[str, Any] = {
@@ -244,6 +249,7 @@ async def submit_again(
     request: Request, brand: str, keyword_id: str, viewer: Viewer, form: FormData
 ) -> Response:
     """Submits the same keyword once more, as a new one."""
+    viewer.check_may(Scope.SUBMIT)
     item = await _find(viewer, brand, keyword_id)
 
     async def submit() -> Response:
@@ -264,6 +270,7 @@ async def retry_writing(
     request: Request, brand: str, keyword_id: str, viewer: Viewer, form: FormData
 ) -> Response:
     """Has a stuck article written on."""
+    viewer.check_may(Scope.OPERATE)
     item = await _find(viewer, brand, keyword_id)
 
     async def retry() -> Response:
@@ -278,6 +285,7 @@ async def cancel_writing(
     request: Request, brand: str, keyword_id: str, viewer: Viewer, form: FormData
 ) -> Response:
     """Stops the writing of an article, for good."""
+    viewer.check_may(Scope.OPERATE)
     item = await _find(viewer, brand, keyword_id)
 
     async def cancel() -> Response:

@@ -13,11 +13,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from chassis.database.pool import DatabaseUnavailableError
+from console.pages.layout import texts_of
 from console.pages.parts import parts_of
 from console.pages.viewer import find_viewer
 from console.service_clients import PersonClients
 from console.watching.pages import WatchedAddress
-from console.watching.streams import LiveStream, LiveStreams, TooManyStreamsError
+from console.watching.streams import LiveStream, LiveStreams, NoRoomError, TooManyStreamsError
 
 _PATH: Final = "/live"
 _HEADERS: Final = (
@@ -27,6 +29,7 @@ _HEADERS: Final = (
     (b"x-accel-buffering", b"no"),
 )
 _LONGEST_ID: Final = 60
+_RETRY_SECONDS: Final = 60
 
 
 class LiveAnswers:
@@ -64,20 +67,29 @@ async def _begin(
 ) -> Response | tuple[LiveStream, WatchedAddress, PersonClients, str]:
     """Opens a stream for the tab of a signed-in person, or refuses it."""
     parts = parts_of(request)
-    viewer = await find_viewer(request, touch=False)
+    try:
+        viewer = await find_viewer(request, touch=False)
+    except DatabaseUnavailableError:
+        # Also if all connections are in use for long.
+        return _later(texts_of(request, None)("layout.error.database"))
     if viewer is None:
         return PlainTextResponse("Sign in first.", HTTPStatus.UNAUTHORIZED)
-    address = WatchedAddress.of(request.query_params.get("page", ""), parts.live_pages)
+    address = WatchedAddress.of(request.query_params.get("page", ""), parts.live_pages, parts.connections)
     if address is None or (address.brand is not None and not viewer.may_see(address.brand)):
         return PlainTextResponse(viewer.t("live.unknown"), HTTPStatus.NOT_FOUND)
     seen = request.headers.get("last-event-id") or request.query_params.get("seen", "")
     try:
         stream = live.open(viewer.person, viewer.session.id)
     except TooManyStreamsError:
-        return PlainTextResponse(
-            viewer.t("live.too_many"), HTTPStatus.TOO_MANY_REQUESTS, headers={"Retry-After": "60"}
-        )
+        return _later(viewer.t("live.too_many"), HTTPStatus.TOO_MANY_REQUESTS)
+    except NoRoomError:
+        return _later(viewer.t("live.no_room"))
     return stream, address, viewer.alone(), seen[:_LONGEST_ID]
+
+
+def _later(text: str, status: HTTPStatus = HTTPStatus.SERVICE_UNAVAILABLE) -> Response:
+    """Refuses for now; `live.js` asks again after as long."""
+    return PlainTextResponse(text, status, headers={"Retry-After": str(_RETRY_SECONDS)})
 
 
 async def _end_when_left(receive: Receive, stream: LiveStream) -> None:

@@ -1,6 +1,7 @@
 """`/me`: language and time zone, password, and sessions of the signed-in person."""
 
 from http import HTTPStatus
+from typing import Final
 from uuid import UUID
 from zoneinfo import available_timezones
 
@@ -9,7 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from console.pages import FormData, PageViewer, Viewer, once, page, redirect
+from console.identities import store as identities
+from console.pages import FormData, PageViewer, Viewer, done_word, once, page, redirect
 from console.pages.parts import parts_of, relying_party_of
 from console.passkeys.store import list_passkeys
 from console.people import store as people
@@ -19,6 +21,8 @@ from console.sign_in.confirming import confirm_password
 from console.sign_in.passwords import check_password, lock_with_password
 from console.texts import LANGUAGES
 
+DONE: Final = ("linked", "unlinked")
+"""What the page says was done, by the word in its address."""
 router = APIRouter(include_in_schema=False)
 
 
@@ -29,6 +33,7 @@ async def _page(request: Request, viewer: PageViewer, error: str | None = None) 
             connection, viewer.person.id, idle=parts.settings.session_idle, age=parts.settings.session_age
         )
         passkeys = await list_passkeys(connection, viewer.person.id)
+        identity = await identities.find_use(connection, viewer.person.id)
         codes_left = await people.count_recovery_codes(connection, viewer.person.id)
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     return page(
@@ -39,6 +44,8 @@ async def _page(request: Request, viewer: PageViewer, error: str | None = None) 
         sessions=found,
         codes_left=codes_left,
         passkeys=passkeys,
+        identity=identity,
+        done=done_word(request, DONE),
         has_passkeys=relying_party_of(request) is not None,
         zones=sorted(available_timezones()),
         languages=LANGUAGES,

@@ -1,5 +1,6 @@
 """Routes of the pages about money: of a brand, and of all brands together."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
@@ -22,6 +23,7 @@ from console.pages import (
     page,
     redirect,
 )
+from console.pages.overtaken import is_overtaken, mark_of, stored_instead
 
 NAVIGATION: Final = (
     NavigationEntry("money", "/b/{brand}/money", 110),
@@ -47,6 +49,7 @@ async def _show(
     viewer: PageViewer,
     *,
     form: Form | None = None,
+    meanwhile: Mapping[str, str] | None = None,
     refusal: str = "",
     status: int = HTTPStatus.OK,
 ) -> Response:
@@ -92,6 +95,8 @@ async def _show(
         providers=views.by_provider(spend["providers"]) if spend else (),
         written=len(articles["items"]) if articles and articles["next"] is None else 0,
         caps=_caps(shown, form),
+        seen=mark_of(_caps(shown, None)),
+        meanwhile=meanwhile or {},
         why=form.text("why") if form else "",
         dollars=lambda micros: views.dollars(micros, viewer.t),
         share=views.share,
@@ -125,14 +130,24 @@ async def _change(request: Request, viewer: PageViewer, form: Form, done: str, c
 async def set_caps(request: Request, viewer: Viewer, form: FormData) -> Response:
     """Says how much may be spent in a day and a month; an empty field restores the installation's cap."""
     viewer.check_may(Scope.ADMIN)
-    day, month = (views.typed_dollars(form.text(name)) for name in ("day", "month"))
-    return await _change(
-        request,
-        viewer,
-        form,
-        "caps",
-        lambda scope: viewer.gateway.set_spend_cap(scope, day=day, month=month),
-    )
+    brand: str | None = request.path_params.get("brand")
+    refused = partial(_show, request, viewer, form=form)
+
+    async def act() -> Response:
+        stored = _caps(
+            views.spender_of(await viewer.gateway.get_spend(brand=brand), brand or views.ALL), None
+        )
+        if is_overtaken(form, stored):
+            return await refused(
+                refusal=viewer.t("layout.error.overtaken"),
+                status=HTTPStatus.CONFLICT,
+                meanwhile=stored_instead(_caps(None, form), stored),
+            )
+        day, month = (views.typed_dollars(form.text(name)) for name in ("day", "month"))
+        await viewer.gateway.set_spend_cap(brand or views.ALL, day=day, month=month)
+        return redirect(request, f"/b/{brand}/money?done=caps" if brand else "/money?done=caps")
+
+    return await once_or_refused(request, viewer, form, act, refused)
 
 
 @router.post("/b/{brand}/money/stop")  # noqa: FAST003  (read from the path, which /money lacks)

@@ -163,6 +163,7 @@ class _PostPress:
         self,
         decide: Callable[..., Awaitable[object]],
         *,
+        scope: Scope = Scope.REVIEW,
         done: str = "",
         undo: str = "",
         **fields: Any,
@@ -171,6 +172,7 @@ class _PostPress:
 
         `done` is the text of what was done, which `undo` takes back, by the post's id and the time that it had.
         """
+        self.viewer.check_may(scope)
         path = f"/b/{self.brand}/posts/{self.post_id}"
 
         async def act() -> Response:
@@ -216,6 +218,7 @@ async def edit_post(press: Press) -> Response:
 async def approve_post(press: Press) -> Response:
     """Approves the version that was shown: for the next free slot, for now, or for a time in the reader's zone."""
     form, viewer = press.form, press.viewer
+    viewer.check_may(Scope.REVIEW)
     when: dict[str, Any] = {}
     if form.text("when") == "now":
         when["now"] = True
@@ -250,7 +253,7 @@ async def reject_post(press: Press) -> Response:
 @buttons.post("/retry")
 async def retry_post(press: Press) -> Response:
     """Sends a failed post again."""
-    return await press.act(press.viewer.social.retry_post)
+    return await press.act(press.viewer.social.retry_post, scope=Scope.OPERATE)
 
 
 @buttons.post("/confirm")
@@ -263,9 +266,10 @@ async def confirm_post(press: Press) -> Response:
 @buttons.post("/repeat")
 async def repeat_post(press: Press) -> Response:
     """Has a post in doubt sent again, after a person has looked."""
+    press.viewer.check_may(Scope.OPERATE)
     if "looked" not in press.form:
         return await press.refused(press.viewer.t("posts.look_first"))
-    return await press.act(press.viewer.social.repeat_receipt)
+    return await press.act(press.viewer.social.repeat_receipt, scope=Scope.OPERATE)
 
 
 router.include_router(mass.router)

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import Any, Final, Protocol
 from urllib.parse import parse_qsl, urlsplit
 
+from chassis import Connections
 from client import ClientError, RefusedError
 from console.service_clients import PersonClients, is_away
 from console.side_by_side import side_by_side
@@ -20,6 +21,12 @@ class PageReading(Protocol):
     def __call__(
         self, clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]
     ) -> Awaitable[Any]: ...
+
+
+class OwnReading(Protocol):
+    """Reads what the page shows of the console's own database, with the fields of its path; the answer has to fit into JSON."""
+
+    def __call__(self, connections: Connections, fields: Mapping[str, str]) -> Awaitable[Any]: ...
 
 
 MOST_COUNTED: Final = 100
@@ -38,10 +45,12 @@ class LivePage:
     Args:
         path: such as `/b/{brand}/keywords`; a field stands for one part of the path.
         read: called every few seconds for all tabs on this page of people with the same role and brands.
+        read_own: called with it, if the page shows things of the console's own database.
     """
 
     path: str
     read: PageReading
+    read_own: OwnReading | None = None
 
     def fields(self, path: str) -> dict[str, str] | None:
         """The fields of a path; None if it is another page's."""
@@ -76,7 +85,7 @@ class WatchedAddress:
     counts: Watched | None
 
     @classmethod
-    def of(cls, address: str, pages: Iterable[LivePage]) -> "WatchedAddress | None":
+    def of(cls, address: str, pages: Iterable[LivePage], connections: Connections) -> "WatchedAddress | None":
         """Reads a path of the console with its query; None for what is no address of a page."""
         parts = urlsplit(address) if address.startswith("/") and not address.startswith("//") else None
         if parts is None or len(address) > _MAX_ADDRESS:
@@ -89,20 +98,35 @@ class WatchedAddress:
         brand = names[2] if names[1] == "b" and len(names) > 2 and names[2] else None  # noqa: PLR2004
         return cls(
             brand,
-            _page(parts.path, query, pages),
+            _page(parts.path, query, pages, connections),
             None
             if brand is None
             else Watched(f"counts {brand}", lambda clients: read_counts(clients, brand), is_sent=True),
         )
 
 
-def _page(path: str, query: Mapping[str, str], pages: Iterable[LivePage]) -> Watched | None:
+def _page(
+    path: str, query: Mapping[str, str], pages: Iterable[LivePage], connections: Connections
+) -> Watched | None:
     for each in pages:
         fields = each.fields(path)
         if fields is not None:
             key = f"page {path} {json.dumps(query, sort_keys=True)}"
-            return Watched(key, partial(each.read, fields=fields, query=query))
+            return Watched(key, partial(_read_page, each, connections, fields, query))
     return None
+
+
+async def _read_page(
+    page: LivePage,
+    connections: Connections,
+    fields: Mapping[str, str],
+    query: Mapping[str, str],
+    clients: PersonClients,
+) -> Any:
+    found = await page.read(clients, fields=fields, query=query)
+    if page.read_own is None:
+        return found
+    return [found, await page.read_own(connections, fields=fields)]
 
 
 async def read_counts(clients: PersonClients, brand: str) -> dict[str, int]:

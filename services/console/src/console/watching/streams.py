@@ -11,6 +11,7 @@ from uuid import UUID
 import structlog
 
 from chassis import Connections
+from chassis.database.pool import DatabaseUnavailableError
 from console.people.domain import Person, Role
 from console.service_clients import PersonClients
 from console.sessions import store
@@ -27,7 +28,11 @@ _Sight: TypeAlias = tuple[Role, frozenset[str] | None, str]
 
 
 class TooManyStreamsError(Exception):
-    """The person, or the process, has as many streams as it may."""
+    """The person has as many streams as one may."""
+
+
+class NoRoomError(Exception):
+    """The process has as many streams as it may, or is ending."""
 
 
 @dataclass(eq=False, slots=True)
@@ -71,6 +76,8 @@ class SharedPoll:
                     if each.person.key_id == stream.person.key_id:
                         each.end("session")
                 continue
+            except DatabaseUnavailableError as error:
+                log.warning("live_read_failed", error=str(error))
             except Exception:
                 # The streams go on: the page is as it was when it was loaded.
                 log.exception("live_read_failed", watched=self._watched.key.partition(" ")[0])
@@ -126,9 +133,10 @@ class LiveStreams:
         return len(self._polls)
 
     def open(self, person: Person, session: UUID) -> LiveStream:
-        """Raises TooManyStreamsError."""
-        own = sum(each.person.id == person.id for each in self._streams)
-        if self._is_stopping or own >= self._of_person or len(self._streams) >= self._of_process:
+        """Raises NoRoomError, TooManyStreamsError."""
+        if self._is_stopping or len(self._streams) >= self._of_process:
+            raise NoRoomError
+        if sum(each.person.id == person.id for each in self._streams) >= self._of_person:
             raise TooManyStreamsError
         stream = LiveStream(person, session)
         self._streams.add(stream)
