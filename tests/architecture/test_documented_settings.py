@@ -16,7 +16,6 @@ WITH_QUEUES: Final = frozenset(each for each in PROCESSES if "RABBITMQ_URL" in s
 OF_OTHERS: Final = {
     "SSL_CERT_FILE": "OpenSSL's own",
     "JAEGER_URL": "of brandctl",
-    "JAEGER_PUBLIC_URL": "of brandctl",
     "BRANDCTL_BY": "of brandctl",
 }
 

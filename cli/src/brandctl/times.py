@@ -2,6 +2,8 @@
 
 from datetime import UTC, datetime
 
+import typer
+
 
 def to_minute(moment: str | None) -> str:
     """`2026-07-01 12:00`; empty without a time."""
@@ -21,3 +23,15 @@ def with_offset(moment: str) -> str:
 def in_utc(moment: str) -> str:
     """`2026-07-01 12:00 UTC`."""
     return f"{datetime.fromisoformat(moment).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def parse_moment(text: str) -> str:
+    """Reads a time that an option gives; without a zone it is this machine's.
+
+    Raises:
+        typer.BadParameter: it is none.
+    """
+    try:
+        return datetime.fromisoformat(text.strip()).astimezone().isoformat()
+    except (ValueError, OverflowError):
+        raise typer.BadParameter(f"{text!r} is not a time such as 2026-11-28T14:00") from None

@@ -24,6 +24,8 @@ VARYING = {"date", "etag"}
 """What is made of the time, or of a body with what was asked for in it."""
 FORBIDDEN_TO_BOUND = {
     "GET /v1/documents",
+    "GET /v1/messages",
+    "GET /v1/messages/running",
     "GET /v1/retries",
     "POST /v1/retries/run",
     "POST /v1/retries/cancel",

@@ -3,22 +3,13 @@
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from datetime import datetime
 from functools import wraps
 from typing import Annotated, Any, Final
 
 import typer
 
 from brandctl.settings import given
-
-
-def _moment(text: str) -> str:
-    try:
-        # A time without a zone is this machine's, as the list shows it.
-        return datetime.fromisoformat(text.strip()).astimezone().isoformat()
-    except (ValueError, OverflowError):
-        raise typer.BadParameter(f"{text!r} is not a time such as 2026-11-28T14:00") from None
-
+from brandctl.times import parse_moment
 
 Queue = Annotated[str | None, typer.Option(help="Only those of this queue, such as research-commands.")]
 TypeName = Annotated[
@@ -47,12 +38,14 @@ MostAttempts = Annotated[
 Since = Annotated[
     str | None,
     typer.Option(
-        "--failed-since", parser=_moment, metavar="TIME", help="Only those that failed then or later."
+        "--failed-since", parser=parse_moment, metavar="TIME", help="Only those that failed then or later."
     ),
 ]
 Before = Annotated[
     str | None,
-    typer.Option("--failed-before", parser=_moment, metavar="TIME", help="Only those that failed earlier."),
+    typer.Option(
+        "--failed-before", parser=parse_moment, metavar="TIME", help="Only those that failed earlier."
+    ),
 ]
 
 

@@ -2,9 +2,10 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any, Final, Self
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 AGES: Final = {"day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(days=30)}
 """What a list can be limited to, by the word in the address."""
@@ -66,3 +67,22 @@ class ListFilter:
 def safe_link(url: str | None) -> str | None:
     """An address of the outside world for `href`; None for one that is no web address."""
     return url if url is not None and url.startswith(("http://", "https://")) else None
+
+
+def read_day(text: str) -> date | None:
+    """Reads a day of an address, such as 2026-11-28; None if it is none."""
+    try:
+        found = date.fromisoformat(text)
+    except ValueError:
+        return None
+    # Midnight of another zone is still a time.
+    return found if date.min.year < found.year < date.max.year else None
+
+
+def midnight_of(day: date, zone: str) -> datetime:
+    """Returns the start of a day in a zone, or in UTC if there is no such zone."""
+    try:
+        info = ZoneInfo(zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        info = ZoneInfo("UTC")
+    return datetime.combine(day, time(), info)

@@ -27,6 +27,8 @@ class Settings(AppSettings):
     social_url: WebAddress = "http://127.0.0.1:8013"
     monitor_url: WebAddress = "http://127.0.0.1:8014"
     gateway_url: WebAddress = "http://127.0.0.1:8015"
+    jaeger_public_url: WebAddress | None = None
+    """Address of Jaeger for browsers; pages of chains link to their traces there. None: they do not."""
     service_seconds: Annotated[float, Field(gt=0, le=300)] = 10.0
     """Timeout of one request to a service; past it, the page says that the service is away."""
     session_idle_hours: Hours = 12.0

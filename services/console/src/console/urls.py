@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Final, Self
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 HOME: Final = "/"
 
@@ -28,6 +28,13 @@ class ConsoleUrls:
 
     def absolute(self, path: str) -> str:
         return self.origin + self.path(path)
+
+
+def chain_path(correlation_id: str) -> str:
+    """Returns the page of a chain; of an id that fits into no path, the messages with that id."""
+    if "/" in correlation_id or correlation_id in {".", ".."}:
+        return f"/messages?{urlencode({'chain': correlation_id})}"
+    return f"/chains/{quote(correlation_id, safe='')}"
 
 
 def safe_next(given: str) -> str:

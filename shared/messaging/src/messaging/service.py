@@ -28,6 +28,7 @@ from messaging.flow.policy import QueuePolicy
 from messaging.flow.relay import Relay
 from messaging.flow.replays import ReplayCheck
 from messaging.flow.runner import QueueRunner
+from messaging.flow.running import NOTE_EVERY, RunningNotes
 from messaging.flow.sender_check import SenderCheck, sender_checking_reader
 from messaging.flow.server_watch import CHECK_EVERY, OnCommitLoss, ServerWatch
 from messaging.flow.settlement import Settlement
@@ -35,7 +36,7 @@ from messaging.flow.transactions import Database, Transaction
 from messaging.metrics import MessageMetrics
 from messaging.observing import spans
 from messaging.settings import ServiceSettings
-from messaging.storage import answers, crashes, origins, partitions
+from messaging.storage import answers, crashes, origins, partitions, running
 from messaging.topology import dead_letter_queue, exchanges, work_queues
 
 log = structlog.get_logger(__name__)
@@ -84,6 +85,12 @@ class Service(App):
         )
         self.metrics.add_collector(counts)
         self.metrics.add_sample(counts.sample)
+        self.poll(
+            "running messages",
+            RunningNotes(self.connections, self.runners).note,
+            every=NOTE_EVERY,
+            once_more=True,
+        )
         self.poll("tables", self._maintain_tables, every=timedelta(hours=1))
 
     # -- wiring ------------------------------------------------------------------------------------------------------
@@ -226,6 +233,7 @@ class Service(App):
                 await partitions.maintain(connection)
                 await crashes.forget_old(connection)
                 await origins.forget_old(connection)
+                await running.forget_old(connection)
                 while await answers.delete_expired(connection):
                     pass
                 await audit_log.forget(connection, self._keep_audit_log)

@@ -6,12 +6,12 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, time, timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, Self
 from urllib.parse import urlencode
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from client.people_keys import key_name
+from console.list_filters import midnight_of, read_day
 
 SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor", "gateway", "console")
 OWN: Final = "console"
@@ -120,7 +120,7 @@ class LogFilter:
         if text["service"] not in SERVICES:
             text["service"] = ""
         for name in ("since", "until"):
-            if _day(text[name]) is None:
+            if read_day(text[name]) is None:
                 text[name] = ""
         return cls(**text)
 
@@ -144,12 +144,12 @@ class LogFilter:
 
     def arguments(self, zone: str) -> dict[str, Any]:
         """Returns the arguments of each service's request, without the cursor."""
-        first, last = _day(self.since), _day(self.until)
+        first, last = read_day(self.since), read_day(self.until)
         return {
             "caller": None if not self.person else caller_of(self.person),
             "brand": self.brand or None,
-            "since": None if first is None else _midnight(first, zone),
-            "until": None if last is None else _midnight(last + timedelta(days=1), zone),
+            "since": None if first is None else midnight_of(first, zone),
+            "until": None if last is None else midnight_of(last + timedelta(days=1), zone),
         }
 
     def query(self, *, after: str | None = "") -> str:
@@ -168,23 +168,6 @@ class LogFilter:
 def caller_of(person: str) -> str:
     """Returns the name of a person's key: `ada-loewe` for “Ada Löwe”; the name of a key stays."""
     return person if _KEY_NAME.fullmatch(person) else key_name(person)
-
-
-def _day(text: str) -> date | None:
-    try:
-        found = date.fromisoformat(text)
-    except ValueError:
-        return None
-    # Midnight of another zone is still a time.
-    return found if date.min.year < found.year < date.max.year else None
-
-
-def _midnight(day: date, zone: str) -> datetime:
-    try:
-        info = ZoneInfo(zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        info = ZoneInfo("UTC")
-    return datetime.combine(day, time(), info)
 
 
 @dataclass(frozen=True, slots=True)

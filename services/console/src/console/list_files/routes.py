@@ -6,12 +6,13 @@ from typing import Any, Final
 
 from fastapi import APIRouter
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from console.articles.views import STATES as ARTICLE_STATES
 from console.drafts.views import DraftQuery
 from console.keywords.views import STATES as KEYWORD_STATES
-from console.list_files.writing import MOST_ROWS, PAGE_ROWS, Format, ListPages, csv_pieces, json_pieces
+from console.list_files.answers import file_answer
+from console.list_files.writing import PAGE_ROWS, Format, ListPages
 from console.list_filters import ListFilter
 from console.pages import PageViewer, Viewer
 from console.posts.views import STATES as POST_STATES
@@ -63,7 +64,6 @@ POST_COLUMNS: Final = (
     "post_id",
     "post_url",
 )
-_MEDIA_TYPES: Final = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
 router = APIRouter(include_in_schema=False)
 
 
@@ -83,13 +83,7 @@ async def _file(
         return found
 
     pages = ListPages(await read(None), read)
-    headings = {each: viewer.t(f"list_files.columns.{each}") for each in columns}
-    ends = {each: viewer.t(f"list_files.ends.{each}", n=MOST_ROWS) for each in ("more", "broken")}
-    written = csv_pieces(pages, headings, ends) if ending == "csv" else json_pieces(pages, headings)
-    attachment = f'attachment; filename="{request.path_params["brand"]}-{name}.{ending}"'
-    return StreamingResponse(
-        written, media_type=_MEDIA_TYPES[ending], headers={"Content-Disposition": attachment}
-    )
+    return file_answer(viewer.t, pages, columns, f"{request.path_params['brand']}-{name}", ending)
 
 
 def _filters(request: Request, states: tuple[str, ...]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from chassis.http.callers import Scope
 from console.pages.parts import ConsoleParts, parts_of
 from console.pages.viewer import PageViewer
 from console.texts import Texts, language_of
+from console.urls import chain_path
 
 _CONTENT: Final = "content"
 _MACROS: Final = "layout/macros.html.j2"
@@ -83,8 +84,11 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
         "Scope": Scope,
         "asset": lambda name: parts.urls.path(parts.assets.path(name)),
         "brand": brand,
+        "chain_url": lambda correlation_id: parts.urls.path(chain_path(correlation_id)),
         "brand_name": brand if viewer is None else dict(viewer.brands).get(brand or "", brand),
         "brand_navigation": [each for each in entries if "{brand}" in each.path] if brand else [],
+        # Of a chain's messages, some name no brand.
+        "may_see_chains": viewer is not None and viewer.may(Scope.OPERATE) and viewer.person.brands is None,
         "installation": parts.settings.installation_name,
         "navigation": [each for each in entries if "{brand}" not in each.path],
         "provider": parts.provider.name,

@@ -12,6 +12,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
 from messaging import Database
+from messaging.message_routes import message_routes
 from messaging.retry_routes import retry_routes
 from orchestrator import cycles, review, schedule, workflows
 from orchestrator import problem_codes as codes
@@ -121,6 +122,7 @@ def http_api(
         workflow_routes(database, limits, stuck_after),
         judge_routes(database, judges, exam, at_gateway=judges_at_gateway),
         retry_routes(database),
+        message_routes(database),
     )
     keep_audit_log(app, database, changes_nothing=[CHECK], shown_once=SHOWN_ONCE)
     refuse_with(

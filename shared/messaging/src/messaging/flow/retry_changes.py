@@ -78,7 +78,7 @@ async def cancel(
         ended: list[Retry] = []
         for queue in sorted({each.queue for each in locked} & set(queues)):
             waiting = [each for each in locked if each.queue == queue]
-            rows = [inbox.InboxRow(each.event_id, each.type, "dead") for each in waiting]
+            rows = [inbox.InboxRow(each.event_id, each.type, "dead", each.correlation_id) for each in waiting]
             claimed = await inbox.insert(
                 tx.connection, queue, list({row.event_id: row for row in rows}.values())
             )

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from time import perf_counter
 from typing import Final
 from uuid import UUID
@@ -27,6 +28,7 @@ from messaging.flow.replays import ReplayCheck
 from messaging.flow.settlement import Settlement
 from messaging.headers import Reason
 from messaging.storage import crashes, inbox
+from messaging.storage.running import HandlerRun
 
 log = structlog.get_logger(__name__)
 
@@ -84,6 +86,10 @@ class QueueRunner:
         self._finished: list[IncomingMessage] = []
         self._finished_any = asyncio.Event()
         self._singles: set[asyncio.Task[None]] = set()
+        self._attempts: dict[IncomingMessage, float] = {}
+        """Messages in single handlers, with the start of each by `perf_counter`."""
+        self._commits: dict[int, tuple[Sequence[IncomingMessage], float]] = {}
+        """Batches in transactions, by their identity."""
         self._interrupted: list[IncomingMessage] = []
         self._crash_lock = crash_lock
         self._marked: dict[UUID, Delivery] = {}
@@ -112,6 +118,21 @@ class QueueRunner:
     def in_hand(self) -> int:
         """The number of unsettled deliveries."""
         return len(self._unsettled)
+
+    def running(self) -> Iterator[HandlerRun]:
+        """Yields the messages that are in a handler now, or whose outcome is being stored."""
+        now = perf_counter()
+        batches = [*self._commits.values(), *(([each], began) for each, began in self._attempts.items())]
+        for messages, began in batches:
+            for incoming in messages:
+                yield HandlerRun(
+                    event_id=incoming.event_id,
+                    type=incoming.type,
+                    queue=self.queue,
+                    correlation_id=incoming.correlation_id,
+                    attempt=incoming.attempt,
+                    age=timedelta(seconds=now - began),
+                )
 
     async def stop(self, grace_seconds: float) -> None:
         """Takes no more deliveries, finishes work within the grace period and requeues the rest.
@@ -302,7 +323,7 @@ class QueueRunner:
             "queue": self.queue,
             "processing_delay_ms": incoming.delay_ms(utc_now()),
         }
-        began = perf_counter()
+        began = self._attempts[incoming] = perf_counter()
         # Logs of a grouped record's write still name this message's span.
         log_of_message = structlog.get_logger(__name__, **context, **logs.ids_of(incoming.span))
         with structlog.contextvars.bound_contextvars(**context), traces.activated(incoming.span):
@@ -322,6 +343,7 @@ class QueueRunner:
                 # Any other exception of a handler is an outcome of its message.
                 incoming.failure = failure_of(error)
             finally:
+                del self._attempts[incoming]
                 self.settlement.counts.note_call((incoming.type,), perf_counter() - began)
 
     async def _commit_finished(self) -> None:
@@ -446,22 +468,27 @@ class QueueRunner:
     async def _try_commit(self, batch: Sequence[IncomingMessage]) -> Exception | None:
         """Commits, or returns the error; retries deadlocks and serialization failures at once."""
         last: Exception | None = None
-        for _ in range(_CONFLICT_TRIES):
-            try:
-                async with asyncio.timeout(self.policy.handler_timeout):
-                    await self.settlement.commit(batch)
-            except DatabaseUnavailableError as error:
-                for incoming in batch:
-                    traces.end_span(incoming.span, error)
-                raise
-            except Exception as error:  # noqa: BLE001  (judged by the caller, as above)
-                last = error
-                if getattr(error, "sqlstate", None) not in {"40001", "40P01"}:
-                    return error
-            else:
-                self._outages_in_a_row = 0
-                return None
+        self._commits[id(batch)] = batch, perf_counter()
+        try:
+            for _ in range(_CONFLICT_TRIES):
+                if (last := await self._commit(batch)) is None or not _is_conflict(last):
+                    break
+        finally:
+            del self._commits[id(batch)]
         return last
+
+    async def _commit(self, batch: Sequence[IncomingMessage]) -> Exception | None:
+        try:
+            async with asyncio.timeout(self.policy.handler_timeout):
+                await self.settlement.commit(batch)
+        except DatabaseUnavailableError as error:
+            for incoming in batch:
+                traces.end_span(incoming.span, error)
+            raise
+        except Exception as error:  # noqa: BLE001  (judged by the caller, as above)
+            return error
+        self._outages_in_a_row = 0
+        return None
 
     # -- outages -----------------------------------------------------------------------------------------------------
 
@@ -497,6 +524,11 @@ class QueueRunner:
             log.info("consumption_resumed", queue=self.queue)
         if not self._waiting:
             self._arrived.clear()
+
+
+def _is_conflict(error: Exception) -> bool:
+    """Whether the error is a deadlock or a serialization failure."""
+    return getattr(error, "sqlstate", None) in {"40001", "40P01"}
 
 
 def _timed_out(error: BaseException, seconds: float) -> Failure:

@@ -99,7 +99,12 @@ class Settlement:
         if not final:
             return []
         rows = [
-            inbox.InboxRow(incoming.event_id, incoming.type, "dead" if incoming.failure else "handled")
+            inbox.InboxRow(
+                incoming.event_id,
+                incoming.type,
+                "dead" if incoming.failure else "handled",
+                incoming.correlation_id,
+            )
             for incoming in final
         ]
         claimed = await inbox.insert(tx.connection, self._queue, rows)

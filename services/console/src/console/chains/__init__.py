@@ -1,0 +1,1 @@
+"""Chains: all messages with one correlation id, of all services, for operators."""

@@ -1,0 +1,167 @@
+"""Routes of a chain's page, and of its file."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from client import message_chains
+from client.errors import ClientError, RefusedError
+from console.chains import views
+from console.list_files.answers import file_answer
+from console.list_files.writing import PAGE_ROWS, Format, ListPages
+from console.pages import PageViewer, Viewer, page, redirect
+from console.pages.parts import parts_of
+from console.service_clients import PersonClients
+from console.urls import chain_path
+from console.watching.pages import LivePage, read_each
+
+PAGE: Final = "/chains/{correlation_id}"
+_LONGEST: Final = 200
+"""Characters of a correlation id."""
+router = APIRouter(include_in_schema=False)
+
+
+async def read_chain(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
+    """Reads what changes on the page, without the times of the answers."""
+    places = message_chains.read_places(query.get("after", ""))
+    chain = fields["correlation_id"]
+    calls = (
+        getattr(clients, each).list_messages(correlation_id=chain, after=place, limit=views.PAGE_SIZE)
+        for each, place in places.items()
+    )
+    found = await read_each(*calls)
+    return [each["items"] if isinstance(each, Mapping) else each for each in found]
+
+
+LIVE: Final = (LivePage(PAGE, read_chain),)
+
+
+def _check(viewer: PageViewer, correlation_id: str) -> None:
+    viewer.check_may(Scope.OPERATE)
+    if viewer.person.brands is not None:
+        raise HTTPException(HTTPStatus.FORBIDDEN, viewer.t("chains.bound"))
+    if len(correlation_id) > _LONGEST or "\0" in correlation_id:
+        raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("chains.no_id"))
+
+
+async def _ask_each(
+    viewer: PageViewer,
+    services: Mapping[str, Any] | tuple[str, ...],
+    call: Callable[[Any, str], Awaitable[Any]],
+) -> dict[str, Any]:
+    """Asks services side by side; one that is away or refuses has an `Away` or a `Refused`."""
+    answers = await asyncio.gather(
+        *(viewer.ask_one(each, call(getattr(viewer, each), each)) for each in services)
+    )
+    return dict(zip(services, answers, strict=True))
+
+
+@router.get("/b/{brand}/drafts/{content_id}/chain")
+async def show_chain_of_draft(request: Request, brand: str, content_id: str, viewer: Viewer) -> Response:
+    """Leads to the chain in which an article was written, or says that it is not known."""
+    viewer.check_may(Scope.OPERATE)
+    draft = await viewer.orchestrator.get_draft(content_id)
+    if draft["brand_slug"] != brand:
+        raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("chains.no_id"))
+    try:
+        workflow = await viewer.orchestrator.get_workflow(content_id)
+        cycle = await viewer.orchestrator.get_cycle(workflow["cycle_id"])
+    except RefusedError as error:
+        if error.status != HTTPStatus.NOT_FOUND:
+            raise
+        # Old cycles leave the database, and articles stay.
+        return page(request, viewer, "chains/unknown.html.j2", draft=draft)
+    return redirect(request, chain_path(cycle["correlation_id"]))
+
+
+@router.get("/chains/{correlation_id}/messages.{ending}")
+async def show_file(correlation_id: str, ending: Format, viewer: Viewer) -> Response:
+    """The chain as a file, the newest message first."""
+    _check(viewer, correlation_id)
+
+    async def read(after: str | None) -> Mapping[str, Any]:
+        places = message_chains.read_places(after or "")
+        answers = await asyncio.gather(
+            *(
+                getattr(viewer, each).list_messages(
+                    correlation_id=correlation_id, after=place, limit=PAGE_ROWS
+                )
+                for each, place in places.items()
+            )
+        )
+        found = message_chains.merge(dict(zip(places, answers, strict=True)), places, size=PAGE_ROWS)
+        return {"items": found.items, "next": found.next}
+
+    # A service that is away would leave a hole in the file that nobody sees.
+    try:
+        first = await read(None)
+    except ClientError as error:
+        raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, viewer.t("chains.no_file")) from error
+    return file_answer(viewer.t, ListPages(first, read), views.COLUMNS, "chain", ending)
+
+
+@router.get(PAGE)
+async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> Response:
+    """The failures of a chain, what waits or runs, and its last messages; older ones by the address."""
+    _check(viewer, correlation_id)
+    after = request.query_params.get("after", "")[:1000]
+    places = message_chains.read_places(after)
+    is_first = not after
+
+    async def nothing() -> dict[str, Any]:
+        return {"items": []}
+
+    found, waiting, running, letters = await asyncio.gather(
+        _ask_each(
+            viewer,
+            places,
+            lambda client, name: client.list_messages(
+                correlation_id=correlation_id, after=places[name], limit=views.PAGE_SIZE
+            ),
+        ),
+        _ask_each(
+            viewer,
+            message_chains.SERVICES if is_first else (),
+            lambda client, _: client.list_messages(
+                correlation_id=correlation_id, state="waiting", limit=views.MOST_FAILURES
+            ),
+        ),
+        _ask_each(
+            viewer,
+            message_chains.SERVICES if is_first else (),
+            lambda client, _: client.list_running_messages(),
+        ),
+        viewer.ask_one(
+            "monitor",
+            viewer.monitor.list_dead_letters(correlation_id=correlation_id, limit=views.MOST_FAILURES)
+            if is_first
+            else nothing(),
+        ),
+    )
+    answered = {name: answer for name, answer in found.items() if isinstance(answer, Mapping)}
+    line = message_chains.merge(answered, places, size=views.PAGE_SIZE)
+    return page(
+        request,
+        viewer,
+        "chains/chain.html.j2",
+        chain=correlation_id,
+        is_first=is_first,
+        line=line,
+        found=found,
+        waiting=views.waiting_of(waiting),
+        running=views.running_of(running, correlation_id),
+        letters=views.letters_of(letters),
+        monitor=letters,
+        since=views.since_of(found.values()),
+        traces=views.jaeger_search(
+            parts_of(request).settings.jaeger_public_url, correlation_id, datetime.now(UTC)
+        ),
+    )

@@ -1,0 +1,81 @@
+"""What the page of a chain shows. Pure: no I/O."""
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any, Final
+from urllib.parse import urlencode
+from uuid import UUID
+
+PAGE_SIZE: Final = 100
+MOST_FAILURES: Final = 50
+"""Dead letters, and waiting messages of a service."""
+COLUMNS: Final = (
+    "at", "service", "message_id", "type", "state", "queue", "ended_at", "due_at", "attempt", "waits_for", "exception_type",
+    "detail",
+)  # fmt: skip
+"""Of the files."""
+_BEFORE: Final = timedelta(minutes=5)
+"""Clocks may differ by as much."""
+_TIMED: Final = 7
+_OPEN: Final = ("open", "replaying")
+
+
+def waiting_of(answers: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the messages that wait for another attempt, the next to be due first."""
+    found = (
+        {"service": service, **item}
+        for service, answer in answers.items()
+        if isinstance(answer, Mapping)
+        for item in answer["items"]
+    )
+    return sorted(found, key=lambda each: (datetime.fromisoformat(each["due_at"]), each["message_id"]))
+
+
+def running_of(answers: Mapping[str, Any], correlation_id: str) -> list[dict[str, Any]]:
+    """Returns the messages of the chain that are in handlers, the longest running first."""
+    found = (
+        {"service": service, **item}
+        for service, answer in answers.items()
+        if isinstance(answer, Mapping)
+        for item in answer["items"]
+        if item["correlation_id"] == correlation_id
+    )
+    return sorted(found, key=lambda each: (datetime.fromisoformat(each["since"]), each["message_id"]))
+
+
+def letters_of(answer: Any) -> list[Mapping[str, Any]]:
+    """Returns the dead letters of the chain, the open ones first."""
+    items = answer["items"] if isinstance(answer, Mapping) else ()
+    return sorted(items, key=lambda each: each["state"] not in _OPEN)
+
+
+def since_of(answers: Iterable[Any]) -> str | None:
+    """Returns the time since which every service that answered has recorded chains."""
+    times = [answer["chains_since"] for answer in answers if isinstance(answer, Mapping)]
+    return max(times, key=datetime.fromisoformat, default=None)
+
+
+def jaeger_search(url: str | None, correlation_id: str, now: datetime) -> str | None:
+    """Returns the address of the chain's traces in Jaeger; None without an address of Jaeger."""
+    if not url:
+        return None
+    query = {
+        "service": "orchestrator",
+        "tags": json.dumps({"correlation_id": correlation_id}),
+        "lookback": "custom",
+        "start": round((_made_at(correlation_id) or now - timedelta(days=2)).timestamp() * 1e6),
+        "end": round((now + _BEFORE).timestamp() * 1e6),
+        "limit": 20,
+    }
+    return f"{url.rstrip('/')}/search?{urlencode(query)}"
+
+
+def _made_at(correlation_id: str) -> datetime | None:
+    try:
+        made = UUID(correlation_id)
+    except ValueError:
+        return None
+    if made.version != _TIMED or made.int >> 80 > 2**43:
+        return None
+    return datetime.fromtimestamp((made.int >> 80) / 1000, UTC) - _BEFORE

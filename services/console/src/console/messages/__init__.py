@@ -1,0 +1,1 @@
+"""Messages of all services, handled and running ones too, for operators."""
