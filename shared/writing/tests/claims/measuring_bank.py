@@ -1,7 +1,8 @@
 """Measures the rules on the bank of the exam and three more banks, with an honest judge, an agreeing one and none.
 
-    python shared/writing/tests/claims/measuring_bank.py            # all halves, and what each rule earns
+    python shared/writing/tests/claims/measuring_bank.py            # all halves
     python shared/writing/tests/claims/measuring_bank.py through    # and the lies that get past an agreeing judge
+    python shared/writing/tests/claims/measuring_bank.py rules      # what only this rule refuses, for each rule
     python shared/writing/tests/claims/measuring_bank.py refused second_bank    # what a writer has to mend, as JSON
 
 The honest judge answers what the bank says. The agreeing one finds everything supported, and shows the nearest sentences of
@@ -19,13 +20,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+from unittest.mock import patch
 
 from writing import ArticleSource
 from writing.model.answers import DraftSentence
-from writing.model.claims.checking import check, objections
+from writing.model.claims import checking
+from writing.model.claims.checking import check
 from writing.model.claims.comparison import Comparison
 from writing.model.claims.rules import RULES
-from writing.model.claims.wording import tokens_of
+from writing.model.claims.wording import normal, tokens_of
 from writing.model.copying import SourceRuns
 from writing.model.drafting import RejectedSentence, SupportedSentence, WritingMaterial
 from writing.model.exam.bank import ExamItem, Half, read_bank, read_items
@@ -34,14 +37,10 @@ from writing.model.judge.question import Claim, Quote, Reading
 from writing.model.mending import ROUNDS, problem_of
 
 HALVES: Final[tuple[Half, ...]] = ("development", "blind")
-MORE_BANKS: Final = (
-    "second_bank",
-    "third_bank",
-    "fourth_bank",
-    "fifth_bank",
-    "sixth_bank",
-    "seventh_bank",
-)
+LEARNED_BANKS: Final = ("second_bank", "third_bank", "fourth_bank")
+"""Banks from whose sentences the rules have learned, beside the exam's."""
+BLIND_BANKS: Final = ("fifth_bank", "sixth_bank", "seventh_bank")
+MORE_BANKS: Final = (*LEARNED_BANKS, *BLIND_BANKS)
 
 
 @dataclass(frozen=True)
@@ -148,19 +147,68 @@ def _nearest(item: ExamItem, sentence: str) -> Iterator[Quote]:
         yield Quote(passage=each.passage, words=each.text)
 
 
-def rules_worth(items: Sequence[ExamItem]) -> Iterator[tuple[str, int, int]]:
-    """Yields each rule with the lies that it alone refuses, and the true sentences that it alone costs."""
-    alone = Counter[tuple[str, bool]]()
-    for each in items:
-        found = objections(each.sentence, each.cited)
-        alone.update((rule, each.is_true) for rule in found if len(found) == 1)
-    return ((rule, alone[rule, False], alone[rule, True]) for rule in RULES)
+@dataclass(frozen=True)
+class Trial:
+    """A sentence of an item with the rules that object to it, and whether it would stand if none did."""
+
+    item: ExamItem
+    is_first: bool
+    """Whether it is the item's own wording, and not a mended one."""
+    objecting: frozenset[str]
+    stands: bool
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What one rule alone refuses: what stands if only this rule is taken away."""
+
+    lies: int
+    """With a judge who agrees to everything."""
+    first: int
+    """True sentences at first, with an honest judge; `mended`, in none of their wordings."""
+    mended: int
+
+
+def trials_of(items: Sequence[ExamItem]) -> list[Trial]:
+    """Tries each sentence and each mended wording, without any rule; lies with the agreeing judge."""
+    found: list[Trial] = []
+    with patch.object(checking, "RULES", {}):
+        for each in items:
+            reading = each.reading if each.is_true else agreeing(each, each.sentence)
+            found.append(
+                _trial(each, each.sentence, is_first=True, stands=stands(each, each.sentence, reading))
+            )
+            found += (
+                _trial(each, wording, is_first=False, stands=_stands_mended(each, wording))
+                for wording in each.mended
+            )
+    return found
+
+
+def _trial(item: ExamItem, wording: str, *, is_first: bool, stands: bool) -> Trial:
+    objecting = (
+        name for name, rule in RULES.items() if any(rule(Comparison(tokens_of(normal(wording)), item.cited)))
+    )
+    return Trial(item, is_first, frozenset(objecting), stands)
+
+
+def worth_of(rule: str, trials: Sequence[Trial]) -> Worth:
+    alone = [each for each in trials if each.stands and each.objecting == {rule}]
+    kept = {id(each.item) for each in trials if each.stands and not each.objecting}
+    return Worth(
+        sum(not each.item.is_true for each in alone),
+        sum(each.item.is_true and each.is_first for each in alone),
+        len({id(each.item) for each in alone if each.item.is_true} - kept),
+    )
 
 
 def main() -> None:
     if sys.argv[1:2] == ["refused"]:
         items = read_folder(sys.argv[2]) if sys.argv[2] in MORE_BANKS else read_bank()
         _say(json.dumps(list(unmended(items)), ensure_ascii=False, indent=1))
+        return
+    if sys.argv[1:2] == ["rules"]:
+        tell_worth()
         return
     halves = {half: read_bank(half) for half in HALVES}
     for name, items in {**halves, **{bank: read_folder(bank) for bank in MORE_BANKS}}.items():
@@ -175,9 +223,17 @@ def main() -> None:
         if "through" in sys.argv:
             for each in found.agreed:
                 _say(f"    {each.kind}: {each.sentence}")
-    _say(f"{'rule':24}{'lies it alone refuses':>24}{'true it alone costs':>24}")
-    for rule, refused, cost in rules_worth(read_bank()):
-        _say(f"{rule:24}{refused:>24}{cost:>24}")
+
+
+def tell_worth() -> None:
+    """Prints the worth of each rule, on the banks that it was made with and on the blind ones."""
+    learned = trials_of([*read_bank(), *(item for name in LEARNED_BANKS for item in read_folder(name))])
+    blind = trials_of([item for name in BLIND_BANKS for item in read_folder(name)])
+    _say(f"{'':24}{'banks that the rules were made with':>42}{'blind banks':>42}")
+    _say(f"{'only this rule refuses':24}" + 2 * f"{'lies':>14}{'true at first':>14}{'after mending':>14}")
+    for rule in RULES:
+        told = (worth_of(rule, learned), worth_of(rule, blind))
+        _say(f"{rule:24}" + "".join(f"{each.lies:>14}{each.first:>14}{each.mended:>14}" for each in told))
 
 
 def _say(line: str) -> None:
