@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from writing.model.claims import checking, comparison, extracts, numbers, pieces, qualifiers, roles, rules
+from writing.model.claims import checking, comparison, extracts, names, numbers, pieces, qualifiers, rules
 from writing.model.claims.checking import ClaimVerdict, check
 from writing.model.claims.comparison import Evidence
 from writing.model.drafting import MAX_PASSAGE
@@ -60,7 +60,7 @@ HOSTILE = {
 
 def lines_of(sentence: str, cited: Sequence[Evidence]) -> tuple[ClaimVerdict, int]:
     """The verdict, and how many lines were run for it: what work there was, on any machine."""
-    modules = (checking, extracts, pieces, comparison, numbers, qualifiers, roles, rules)
+    modules = (checking, extracts, pieces, comparison, names, numbers, qualifiers, rules)
     counted = {module.__file__ for module in modules}
     lines = 0
 

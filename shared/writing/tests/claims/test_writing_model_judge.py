@@ -32,8 +32,15 @@ SUBTLE: list[dict[str, Any]] = json.loads((DRAFTS / "subtle_lies.json").read_tex
 READINGS: dict[str, list[Any]] = json.loads((DRAFTS / "readings.json").read_text())
 """What a capable language model found of all of these, given blind and mixed, in one run (`measuring.py`)."""
 
-LEFT_TO_THE_JUDGE = set[str]()
+LEFT_TO_THE_JUDGE = {"swapped roles"}
 """Of the fifty lies, those that a judge who agrees to everything would let through."""
+
+SCATTERED_NAMES = {
+    "LUKS was created in 2004 for Clemens by Linux Fruhwirth.",
+    "LUKS was created in 2004 for Fruhwirth by Clemens Linux.",
+    "LUKS was created in 2004 for Linux by Fruhwirth Clemens.",
+}
+"""Of honest sentences made wrong, those that such a judge lets through."""
 
 DAM = (
     "Hoover Dam was completed in 1936. It rises 221 metres above the Colorado River and holds back 35 cubic kilometres of water. Frank"
@@ -110,8 +117,6 @@ def test_other_words_for_the_same_are_conceivable_and_do_not_hold(said: str) -> 
         ("no unit", "The water held back by Hoover Dam amounts to 35 lakes."),
         ("invented name", "For Bechtel, Frank Crowe was in charge of the building."),
         ("invented first name", "John Crowe was in charge of the building for Six Companies."),
-        ("swapped names", "The site was chosen by Frank Crowe, while Elwood Mead directed the building."),
-        ("swapped roles", "Frank Crowe was directed by Six Companies, which chose Elwood Mead at the site."),
         ("added negation", "Frank Crowe was not in charge of the building for Six Companies."),
         ("another negation", "Hoover Dam, which never rises above the Colorado River, was completed in 1936."),
         ("dropped doubt", "The concrete would cool within a century, engineers of the dam said."),
@@ -128,6 +133,19 @@ def test_an_agreeing_judge_does_not_get_it_through(lie: str, said: str) -> None:
     verdict = with_an_agreeing_judge(of_one(DAM), said, "s1p1")
 
     assert isinstance(verdict, RejectedSentence), lie
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The site was chosen by Frank Crowe, while Elwood Mead directed the building.",
+        "Frank Crowe was directed by Six Companies, which chose Elwood Mead at the site.",
+    ],
+)
+def test_who_did_it_is_left_to_the_judge_where_the_words_are_those_of_the_passage(said: str) -> None:
+    assert isinstance(with_an_agreeing_judge(of_one(DAM), said, "s1p1"), SupportedSentence)
+    assert isinstance(read(said, "contradicted"), RejectedSentence)
+    assert not check(said, [Evidence("s1p1", None, DAM)]).holds
 
 
 def changed(sentence: str) -> Iterator[tuple[str, str]]:
@@ -165,7 +183,7 @@ def put(sentence: str, instead: dict[str, str]) -> str:
 
 
 @pytest.mark.extended
-def test_nothing_made_wrong_in_an_honest_sentence_gets_past_an_agreeing_judge() -> None:
+def test_nothing_made_wrong_in_an_honest_sentence_gets_past_an_agreeing_judge_but_scattered_names() -> None:
     tried, through = Counter[str](), set[str]()
     for draft in (*HONEST, *STRANGERS):
         material = of_draft(draft)
@@ -184,7 +202,7 @@ def test_nothing_made_wrong_in_an_honest_sentence_gets_past_an_agreeing_judge() 
 
     assert min(tried[kind] for kind in ("wrong number", "invented name", "added negation")) >= 10
     assert set(tried) >= {"swapped numbers", "swapped names", "wrong unit"}
-    assert through == set()
+    assert through == SCATTERED_NAMES
 
 
 def test_which_of_the_fifty_lies_are_left_to_the_judge() -> None:
@@ -203,7 +221,7 @@ def test_which_of_the_fifty_lies_are_left_to_the_judge() -> None:
     assert through == LEFT_TO_THE_JUDGE
 
 
-def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_seven_in_ten() -> None:
+def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_two_in_three() -> None:
     caught = [
         lie["said"]
         for lie in SUBTLE
@@ -213,11 +231,11 @@ def test_of_lies_that_keep_to_the_words_of_their_source_code_alone_catches_seven
         )
     ]
 
-    assert len(caught) >= 73
+    assert len(caught) >= 69
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize(("style", "kept"), [("told", 23), ("free", 30)])
+@pytest.mark.parametrize(("style", "kept"), [("told", 25), ("free", 30)])
 def test_a_stranger_loses_few_true_sentences_where_a_judge_confirms_them(style: str, kept: int) -> None:
     draft = next(each for each in STRANGERS if each["style"] == style)
     material = of_draft(draft)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from writing.model.claims.wording import plain_words
+from writing.model.claims.wording import normal
 
 LONGEST_RUN: Final = 12
 """Words in a row that a sentence may copy outside quotation marks."""
@@ -24,7 +24,7 @@ class SourceRuns:
 
     @classmethod
     def of(cls, texts: Iterable[str]) -> "SourceRuns":
-        words = [plain_words(text) for text in texts]
+        words = [_words_of(text) for text in texts]
         return cls(
             {
                 length: frozenset(run for each in words for run in _runs(each, length))
@@ -35,7 +35,7 @@ class SourceRuns:
     def find_copied_run(self, sentence: str) -> str | None:
         """Returns the first copied run of more than LONGEST_RUN words outside quotation marks, or None."""
         for stretch in unquoted(sentence):
-            for run in _runs(plain_words(stretch), LONGEST_RUN + 1):
+            for run in _runs(_words_of(stretch), LONGEST_RUN + 1):
                 if run in self.runs[LONGEST_RUN + 1]:
                     return " ".join(run)
         return None
@@ -44,7 +44,7 @@ class SourceRuns:
         """Returns the words in copied runs of COPIED_RUN or more, and all words; quotations are left out."""
         copied = total = 0
         for stretch in unquoted(sentence):
-            words = plain_words(stretch)
+            words = _words_of(stretch)
             marked = {
                 at + offset
                 for at, run in enumerate(_runs(words, COPIED_RUN))
@@ -70,3 +70,8 @@ def quotations(sentence: str) -> list[str]:
 
 def _runs(words: Sequence[str], length: int) -> Iterable[tuple[str, ...]]:
     return (tuple(words[at : at + length]) for at in range(len(words) - length + 1))
+
+
+def _words_of(text: str) -> list[str]:
+    """Returns the words without case and punctuation."""
+    return re.findall(r"\w+(?:[.,]\d+)*", normal(text).casefold())

@@ -4,7 +4,7 @@ A sentence to which a rule objects is refused, even if a judge supports it. Any 
 confirmation. Without a judge it stands only if it is a whole statement of its passages, nearly word for word.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -66,7 +66,8 @@ def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = f
     if problem := _unfit(tokens, given):
         return ClaimVerdict(problem=problem)
     these = Comparison(tokens, cited)
-    problems = () if given else tuple(islice(dict.fromkeys(_objections(these)), MOST_PROBLEMS))
+    objecting = (problem for rule in RULES.values() for problem in rule(these))
+    problems = () if given else tuple(islice(dict.fromkeys(objecting), MOST_PROBLEMS))
     if problems:
         return ClaimVerdict(problem="; ".join(problems), nearest=these.nearest_text())
     parts = [{each.passage for each in these.stated if _says(each, part, given)} for part in _parts(tokens)]
@@ -82,10 +83,6 @@ def objections(sentence: str, cited: Sequence[Evidence]) -> dict[str, list[str]]
     """Returns what each rule that objects to the sentence has to say, by the rule's name."""
     these = Comparison(tokens_of(normal(sentence)), cited)
     return {name: found for name, rule in RULES.items() if (found := list(rule(these)))}
-
-
-def _objections(these: Comparison) -> Iterator[str]:
-    return (problem for rule in RULES.values() for problem in rule(these))
 
 
 def _unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:

@@ -64,8 +64,6 @@ class Statement:
     """Keys of the heading and of the sentence before it."""
     topic: frozenset[str]
     """Keys of the heading and of the passage's first sentence."""
-    earlier: frozenset[str]
-    """Keys of the heading and of all sentences before it."""
 
     @cached_property
     def pieces(self) -> tuple[SentencePiece, ...]:
@@ -82,6 +80,9 @@ class Comparison:
         self.known = frozenset(key for each in self.stated for key in each.sentence.keys | each.before)
         self.support = _nearest(self.claim, self.stated)
         self.said = SentencePiece(tuple(token for each in self.support for token in each.sentence.tokens))
+        self.claim_keys = frozenset(token.key for token in tokens)
+        self.said_pieces = [piece for each in self.support for piece in each.pieces]
+        self.said_keys = frozenset(token.key for token in self.said.tokens)
 
     @cached_property
     def topic(self) -> frozenset[str]:
@@ -94,14 +95,15 @@ class Comparison:
 
         Words of headings count only if there are no others; of pieces with as many words, the shortest is nearest.
         """
-        theirs = [piece for each in self.support for piece in each.pieces]
         found: list[tuple[SentencePiece, tuple[SentencePiece, ...]]] = []
         for own in self.pieces:
-            shared = [(_shared(each, own.keys - self.topic), _shared(each, own.keys)) for each in theirs]
+            shared = [
+                (_shared(each, own.keys - self.topic), _shared(each, own.keys)) for each in self.said_pieces
+            ]
             most = max(shared, default=None)
             near = (
                 each
-                for each, count in zip(theirs, shared, strict=True)
+                for each, count in zip(self.said_pieces, shared, strict=True)
                 if count == most and count[len(self.pieces) == 1][0]
             )
             found.append((own, tuple(near)))
@@ -137,7 +139,6 @@ def _statements(evidence: Evidence) -> tuple[Statement, ...]:
                 text,
                 previous.keys | named,
                 topic,
-                named.union(*(each.sentence.keys for each in found)),
             )
         )
     return tuple(found)

@@ -1,7 +1,7 @@
 """Compares the numbers of a sentence with those of its passages: unit, thing, range, bound, “by” and “to”. Pure."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import dropwhile, pairwise, takewhile
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
@@ -11,16 +11,15 @@ from writing.model.claims.wording import UNIT_KEYS, Token, WordKind, content_key
 
 NEAR: Final = 3
 """The most words between two that count as adjacent."""
+LONGEST_RANGE: Final = 6
+"""The most words from a number to its unit, as in “5 to 10 litres”."""
 _CURRENCIES: Final = frozenset("$€£")
 _POWERS: Final = frozenset(map(stem, words("numbers", "powers")))
-_DEGREES: Final = frozenset({"celsius", "fahrenheit"})
 _RANGES: Final = frozenset({"to", "or"})
 _FRACTIONS: Final = words("numbers", "fractions")
 _BOUNDS: Final = by_word("bounds")
 _PHRASES: Final = pairs("bounding_pairs")
 _CHANGES: Final = frozenset({"by", "to", "from"})
-_TIMES: Final = words("numbers", "times")
-_COMPARATIVES: Final = words("numbers", "comparatives")
 _MOVES: Final = frozenset(map(content_key, words("numbers", "moves"))) | {"up", "down"}
 
 
@@ -47,21 +46,17 @@ def _with_units(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
     for at, token in enumerate(tokens):
         if token.kind is not WordKind.NUMBER:
             continue
-        end = at + 1
-        while end < len(tokens) and (tokens[end].kind is WordKind.NUMBER or tokens[end].text in _RANGES):
-            end += 1
-        end += [each.key in _DEGREES for each in tokens[end : end + 2]] == [False, True] and tokens[
-            end
-        ].key == "°"
-        power = tokens[end].key if end + 1 < len(tokens) and tokens[end].key in _POWERS else ""
-        end += bool(power)
-        behind = tokens[end].key if end < len(tokens) and tokens[end].kind is WordKind.CONTENT else ""
         if at and tokens[at - 1].key in _CURRENCIES:
             yield token.key, tokens[at - 1].key, ""
-        elif behind in UNIT_KEYS:
-            yield token.key, f"{power}{behind}", ""
-        else:
-            yield token.key, "", behind
+            continue
+        rest = [*dropwhile(_is_in_range, tokens[at + 1 : at + LONGEST_RANGE])]
+        power = rest.pop(0).key if len(rest) > 1 and rest[0].key in _POWERS else ""
+        behind = rest[0].key if rest and rest[0].kind is WordKind.CONTENT else ""
+        yield (token.key, power + behind, "") if behind in UNIT_KEYS else (token.key, "", behind)
+
+
+def _is_in_range(token: Token) -> bool:
+    return token.kind is WordKind.NUMBER or token.text in _RANGES
 
 
 def bound_problems(these: Comparison) -> Iterator[str]:
@@ -94,17 +89,11 @@ def _bounds(tokens: Sequence[Token], at: int) -> frozenset[str]:
     words = [plain_word(each) for each in tokens]
     begin = at - (words[at - 1] in {"a", "an"} and bool(at))
     before = words[max(0, begin - NEAR) : begin]
-    found = {_BOUNDS.get(word, "") for word in before[-2:]} - {"per", ""}
-    if "not" in before and found & {"over", "under"}:
-        found = {"most" if "over" in found else "least"}
+    behind = [*takewhile(lambda each: each not in {",", ";"}, words[at + 1 : at + 2 + NEAR])]
+    found = {_BOUNDS.get(word, "") for word in before[-2:]} - {"per"}
     found |= {_PHRASES.get(pair, "") for pair in pairwise(before)}
-    end = next((each for each in range(at + 1, len(tokens)) if tokens[each].text in {",", ";"}), len(tokens))
-    behind = words[at + 1 : min(end, at + 2 + NEAR)]
     found |= {_PHRASES.get(pair, "") for pair in pairwise(behind) if pair[0] == "or"}
-    found |= {_BOUNDS.get(word, "") for word in behind} & {"per"}
-    if before[-1:] == ["over"] and "for" not in before and "old" not in behind and tokens[at + 1 : at + 2]:
-        found -= {"over"} if tokens[at + 1].key in _TIMES else set()  # “over eight years”: during them
-    return frozenset(found - {""})
+    return frozenset(found | {"per"}.intersection(behind)) - {""}
 
 
 def range_problems(these: Comparison) -> Iterator[str]:
@@ -135,55 +124,27 @@ def change_problems(these: Comparison) -> Iterator[str]:
     """“By” for “to”: “fell by 31 million” is not “fell to 31 million”."""
     for key, own in _changes(these.claim.tokens):
         there = {each for text in these.texts for other, each in _changes(text) if other == key}
-        if own and there and own not in there and (own == _literal(these, key) == "by" or there - {""}):
+        if there and own not in there:
             yield f"its passage says “{max(there)} {key}”, and not “{own} {key}”"
 
 
-def _literal(these: Comparison, key: str) -> str:
-    """Returns the word before the number."""
-    ours = these.claim.tokens
-    return next((plain_word(one) for one, other in pairwise(ours) if other.key == key), "")
-
-
 def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
-    """Yields numbers and fractions with the “by”, “to” or “from” before them, else with “”."""
+    """Yields numbers and fractions with the “by”, “to” or “from” before them; “rose 5 percent” is “by”."""
     for at, token in enumerate(tokens):
         if token.kind is not WordKind.NUMBER and token.key not in _FRACTIONS:
             continue
-        before = at - 1
-        while (
-            before >= 0
-            and tokens[before].kind not in {WordKind.CONTENT, WordKind.BREAK}
-            and plain_word(tokens[before]) not in _CHANGES | {"up", "down"}
-        ):
-            before -= 1
-        word = plain_word(tokens[before]) if before >= 0 else ""
-        is_range = word == "to" and any(
-            each.kind is WordKind.NUMBER for each in tokens[max(0, before - 2) : before]
-        )
+        before = [*dropwhile(_is_before_number, reversed(tokens[:at]))][:NEAR]
+        word = plain_word(before[0]) if before else ""
+        is_range = word == "to" and any(each.kind is WordKind.NUMBER for each in before[1:])
         if word in _CHANGES and not is_range:
             yield token.key, word
-        elif _begins_range(tokens, at):
-            yield token.key, "from"
-        elif (before >= 0 and tokens[before].key in _MOVES) or _is_difference(tokens, at):
+        elif before and before[0].key in _MOVES:
             yield token.key, "by"
-        else:
-            yield token.key, ""
 
 
-def _is_difference(tokens: Sequence[Token], at: int) -> bool:
-    """Whether it is the number of “34 minutes longer”."""
-    behind = [each for each in tokens[at + 1 : at + 3] if each.key not in UNIT_KEYS]
-    return {*map(plain_word, behind[:1])} <= _COMPARATIVES and bool(behind)
-
-
-def _begins_range(tokens: Sequence[Token], at: int) -> bool:
-    """Whether “to” and a number follow, across units: “90 seconds to 35”."""
-    to = next(
-        (place for place in range(at + 1, len(tokens)) if tokens[place].key not in UNIT_KEYS), len(tokens)
-    )
-    return (
-        to > at + 1
-        and [plain_word(each) for each in tokens[to : to + 1]] == ["to"]
-        and [each.kind for each in tokens[to + 1 : to + 2]] == [WordKind.NUMBER]
-    )
+def _is_before_number(token: Token) -> bool:
+    """Whether it may stand between “by” and its number, as in “by about 5”."""
+    return token.kind not in {WordKind.CONTENT, WordKind.BREAK} and plain_word(token) not in _CHANGES | {
+        "up",
+        "down",
+    }

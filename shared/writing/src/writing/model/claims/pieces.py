@@ -18,7 +18,6 @@ _ADDS: Final = frozenset(
 """They add a statement, which may be left out."""
 _LIMITS: Final = CONDITIONS | {"when", "where", "whenever", "once", "until"}
 BEGINS: Final = _ADDS | _LIMITS
-_HELD: Final = _LIMITS | {"or", "as", "according", "before", "after"}
 FRAME_KEYS: Final = frozenset(content_key(word) for row in rows("frames") for word in row["words"].split())
 """Words that attribute, doubt, deny, limit or announce what stands with them."""
 _TELLING: Final = FRAME_KEYS | {
@@ -33,8 +32,6 @@ _ENDS: Final = frozenset({";", ":", ".", "!"})
 class SentencePiece:
     tokens: tuple[Token, ...]
     ends_statement: bool = True
-    begins_statement: bool = True
-    after_mark: bool = True
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -64,15 +61,6 @@ class SentencePiece:
     def first(self) -> str:
         return plain_word(self.tokens[0])
 
-    @property
-    def is_held(self) -> bool:
-        """Whether it limits the neighbouring piece: “if …”, and “in …” at the beginning of a statement, “who …” without a comma."""
-        return (
-            (self.first in _HELD and not (self.first == "as" and self.after_mark))
-            or (self.begins_statement and self.first in PREPOSITIONS)
-            or (self.first == "who" and not self.after_mark)
-        )
-
 
 def meaningful_keys(tokens: Sequence[Token]) -> list[str]:
     return [token.key for token in tokens if token.kind in SAYING]
@@ -100,17 +88,14 @@ def is_year(key: str) -> bool:
 def pieces_of(tokens: Sequence[Token]) -> tuple[SentencePiece, ...]:
     found: list[SentencePiece] = []
     part: list[Token] = []
-    begins = mark = True
     for at, token in enumerate(tokens):
         is_mark = token.kind is WordKind.BREAK and not token.text.isalpha() and not _is_in_time(tokens, at)
         if part and (is_mark or _begins(tokens, at) or _describes(tokens, at)):
-            ends = token.text in _ENDS
-            found.append(SentencePiece(tuple(part), ends, begins, mark))
-            part, begins, mark = [], ends, False
-        mark = mark or is_mark
+            found.append(SentencePiece(tuple(part), token.text in _ENDS))
+            part = []
         if not is_mark:
             part.append(token)
-    return (*found, SentencePiece(tuple(part), True, begins, mark)) if part else tuple(found)
+    return (*found, SentencePiece(tuple(part))) if part else tuple(found)
 
 
 def _begins(tokens: Sequence[Token], at: int) -> bool:
@@ -129,3 +114,10 @@ def _is_in_time(tokens: Sequence[Token], at: int) -> bool:
     """Whether it is a mark of “2:07:41”."""
     beside = (*tokens[at - 1 : at], *tokens[at + 1 : at + 2])
     return len(beside) > 1 and all(each.kind is WordKind.NUMBER for each in beside)
+
+
+def beside(pieces: Sequence[SentencePiece], at: int) -> Sequence[SentencePiece]:
+    """Returns the piece before this one in its statement; if it begins the statement, the piece behind it."""
+    if at and not pieces[at - 1].ends_statement:
+        return pieces[at - 1 : at]
+    return () if pieces[at].ends_statement else pieces[at + 1 : at + 2]

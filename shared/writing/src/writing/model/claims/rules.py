@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
-from writing.model.claims import extracts, numbers, qualifiers, roles
+from writing.model.claims import extracts, names, numbers, qualifiers
 from writing.model.claims.comparison import Comparison
 from writing.model.claims.pieces import is_number
 from writing.model.claims.wording import normal, tokens_of
@@ -15,7 +15,7 @@ RULES: Final[Mapping[str, Rule]] = {
     each.__name__: each
     for each in (
         numbers.unknown_numbers,
-        roles.unknown_names,
+        names.unknown_names,
         extracts.unsaid_words,
         extracts.own_word,
         extracts.left_out_words,
@@ -23,20 +23,14 @@ RULES: Final[Mapping[str, Rule]] = {
         numbers.bound_problems,
         numbers.range_problems,
         numbers.change_problems,
-        roles.other_subjects,
-        roles.other_relations,
-        roles.converses,
-        roles.mistaken_asides,
-        roles.turned_round,
-        roles.comparisons,
-        roles.mixed_statements,
-        roles.split_names,
+        names.turned_round,
         qualifiers.left_out_limits,
         qualifiers.added_limits,
         qualifiers.negations,
         qualifiers.tenses,
         qualifiers.opposites,
         qualifiers.ranks,
+        qualifiers.comparisons,
         qualifiers.causes,
     )
 }
@@ -46,5 +40,5 @@ def names_and_numbers(sentence: str) -> frozenset[str]:
     """Returns the keys of names and numbers, which a judge's quotes must have."""
     tokens = tokens_of(normal(sentence))
     return frozenset(
-        token.key for at, token in enumerate(tokens) if roles.is_name(tokens, at) or is_number(tokens, at)
+        token.key for at, token in enumerate(tokens) if names.is_name(tokens, at) or is_number(tokens, at)
     )

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
@@ -51,7 +51,6 @@ PRONOUNS: Final = words("kinds", "pronouns")
 PREPOSITIONS: Final = words("kinds", "movable") | words("kinds", "prepositions")
 """They say whether a thing happens by, to or with a person."""
 ARTICLES: Final = words("kinds", "articles")
-PERSONS: Final = words("kinds", "persons")
 CLAUSES: Final = words("kinds", "clauses")
 """Words that begin another statement, often with another subject."""
 _STRICT: Final = NEGATIONS | CLAUSES | words("kinds", "strict")
@@ -146,6 +145,10 @@ def _read(word: str) -> tuple[str, WordKind]:
     return content_key(word) if kind is WordKind.CONTENT else word, kind
 
 
+def keys_of(some: Iterable[str]) -> frozenset[str]:
+    return frozenset(tokens_of(word)[0].key for word in some)
+
+
 def is_past(word: str) -> bool:
     """Whether a word in lower case is the past form of a verb; “cut” and its like are not told apart."""
     return word in _PAST_FORMS or (word.endswith("ed") and not word.endswith("eed"))
@@ -221,8 +224,3 @@ def sentences_of(text: str) -> tuple[str, ...]:
         for begin, end in nupunkt.sent_spans(paragraph)
         if (sentence := normal(paragraph[begin:end])) and len(sentence) <= MAX_SENTENCE
     )
-
-
-def plain_words(text: str) -> list[str]:
-    """Returns the words without case and punctuation, to measure copying."""
-    return re.findall(r"\w+(?:[.,]\d+)*", normal(text).casefold())
