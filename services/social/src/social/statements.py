@@ -40,9 +40,13 @@ _DEPENDENT: Final = regex.compile(
 _PRONOUN: Final = regex.compile(
     r"(?:(?:[\w'’-]+\s+){1,4}(?:it|they|them|this|these|those|though)\b"  # noqa: RUF001
     r"|[^,;:]*\b(?:of|do|does|doing|did|with|like|for) (?:this|these|those)\b(?! \w)"
-    r"|\w+ly,\s+(?:it|they|this|these|those)\b|.*\b(?:as|of) one (?:as|and|or|than)\b"
-    # Words that count what was named before.
-    r"|.*(?<!\bat )(?<!\bafter )(?<!\babove )(?<!\band )(?<!\bof (?=all))\b(?:one|some|any|many|few|several|most|all|both|each|none|two|three|four)[,;.])",
+    r"|\w+ly,\s+(?:it|they|this|these|those)\b)",
+    regex.IGNORECASE,
+)
+# Words that count what was named before.
+_COUNTED: Final = regex.compile(
+    r"\b(?:(?:as|of) one (?:as|and|or|than)\b"
+    r"|(?<!\bat )(?<!\bafter )(?<!\babove )(?<!\band )(?<!\bof (?=all))(?:one|some|any|many|few|several|most|all|both|each|none|two|three|four)[,;.])",
     regex.IGNORECASE,
 )
 # Who speaks, a post does not tell.
@@ -184,7 +188,9 @@ def stands_alone(sentence: str, *, is_quoted: bool = True) -> bool:
     begun = sentence.lstrip("\"“„«‘'([")  # noqa: RUF001
     if not _is_whole(sentence, is_quoted=is_quoted) or _DEPENDENT.match(begun):
         return False
-    if is_quoted and (_PRONOUN.match(begun) or _FRAGMENT.match(begun) or _OF_ONE.search(begun)):
+    if is_quoted and (
+        _PRONOUN.match(begun) or _COUNTED.search(begun) or _FRAGMENT.match(begun) or _OF_ONE.search(begun)
+    ):
         return False
     words = len(sentence.split())
     # Some scripts have no spaces.
