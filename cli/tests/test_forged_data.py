@@ -70,6 +70,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "documents list": (),
     "documents release": ("1",),
     "documents remove": ("1", "--brand", "acme"),
+    "doctor": (),
     "drafts": (ID,),
     "drafts delete": (ID, "--reason", "no", "--yes"),
     "drafts keep": (ID, "1"),

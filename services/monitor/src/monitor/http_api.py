@@ -9,6 +9,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
+from messaging.doctor_routes import doctor_routes
 from messaging.message_routes import message_routes
 from messaging.retry_routes import retry_routes
 from monitor import dead_letters, problem_codes
@@ -50,6 +51,7 @@ def create_api(
         invitation_routes(database, gateway, per_hour=invitation_mails_per_hour),
         retry_routes(database),
         message_routes(database),
+        doctor_routes(database),
     )
     keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES])
     return app

@@ -10,6 +10,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
+from messaging.doctor_routes import doctor_routes
 from messaging.message_routes import message_routes
 from messaging.retry_routes import retry_routes
 from receipts import Receipts, serve_receipts
@@ -54,6 +55,7 @@ def create_api(
         post_metrics_routes(database),
         retry_routes(database),
         message_routes(database),
+        doctor_routes(database),
     )
     if receipts is not None:
         serve_receipts(app, receipts)

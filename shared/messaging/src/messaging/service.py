@@ -13,6 +13,7 @@ from faststream.rabbit import RabbitBroker
 
 from chassis.app import App
 from chassis.http.audit import log as audit_log
+from chassis.tasks import cancel_all
 from envelope import Catalogue, DomainMessage
 from messaging.broker import connections
 from messaging.broker.connection_probe import ConnectionProbe
@@ -78,6 +79,7 @@ class Service(App):
         connections.use_for_consuming(self._broker)
         self._probe = ConnectionProbe(f"{name} consume", connection=self._consuming_connection)
         self._crash_lock = asyncio.Lock()
+        self._examination: asyncio.Task[None] | None = None
         self.runners: list[QueueRunner] = []
         self._dependencies: list[Dependency] = []
         counts = MessageMetrics(
@@ -185,6 +187,8 @@ class Service(App):
         for runner in self.runners:
             await self._start_runner(runner)
             tasks.extend(runner.tasks)
+        # It does not delay the work, and ends by itself.
+        self._examination = asyncio.create_task(self.database.doctor.log_failures(), name="doctor")
 
     async def _connect_broker(self) -> None:
         delay = 0.2
@@ -247,6 +251,8 @@ class Service(App):
                 await self._relay.flush()
 
     async def _disconnect(self) -> None:
+        if self._examination is not None:
+            await cancel_all([self._examination])
         with suppress(Exception):
             async with asyncio.timeout(5):
                 await self._broker.stop()

@@ -28,6 +28,7 @@ ROUTING_KEYS = (
     "brand-events-dlq",
     *(entry.name for entry in CATALOGUE.values() if entry.kind is MessageKind.EVENT),
     "content.archived",
+    "nowhere",
     "#",
 )
 
@@ -95,6 +96,8 @@ PUBLISHES = {
         ("dead-letters", "monitor-commands"),
     },
 }
+FOR_THE_DOCTOR = ("returns", "nowhere")
+"""What each may publish, and no queue takes."""
 OTHERS_QUEUE = {
     service: next(queue for queue in WORK if queue not in CONSUMES[service]) for service in SERVICES
 }
@@ -169,6 +172,9 @@ def test_what_is_made_of_catalogue_and_topology_is_what_is_promised() -> None:
         keys = {(exchange, key) for exchange, keys in each.routing_keys.items() for key in keys}
         assert keys == PUBLISHES[service]
         assert set(each.topics) == set(describe(CATALOGUE).exchanges)
+        assert FOR_THE_DOCTOR not in {
+            (each.exchange, each.routing_key) for each in describe(CATALOGUE).bindings
+        }
         assert each.configure == "^$"
 
 
@@ -195,7 +201,7 @@ async def test_a_service_publishes_what_the_catalogue_says_and_nothing_else(
             for key in ROUTING_KEYS
             if await is_allowed(connection, publish(exchange, key))
         }
-    assert allowed == PUBLISHES[service]
+    assert allowed == PUBLISHES[service] | {FOR_THE_DOCTOR}
 
 
 @pytest.mark.parametrize("service", SERVICES)

@@ -177,6 +177,11 @@ class Connections:
                 self._pool.terminate()
             self._pool = None
 
+    @property
+    def unopened(self) -> int:
+        """Number of connections that the pool may still open."""
+        return self._size - (0 if self._pool is None else self._pool.get_size())
+
     def connection(self) -> AbstractAsyncContextManager[Connection]:
         """Borrow a connection for a few statements; within a unit of work its own one, in a savepoint.
 

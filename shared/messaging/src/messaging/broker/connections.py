@@ -29,6 +29,12 @@ def cancellation_as_connection_error() -> Iterator[None]:
         raise ConnectionError("the connection was closed before the broker answered") from None
 
 
+def is_blocked(connection: Any) -> bool:
+    """Whether the broker has stopped reading from an aiormq connection that publishes (memory or disk alarm)."""
+    unblocked = getattr(connection, "_Connection__connection_unblocked", None)
+    return unblocked is not None and not unblocked.is_set()
+
+
 class PublishingConnection(aio_pika.Connection):
     """A plain connection; its user opens a new one after a loss."""
 

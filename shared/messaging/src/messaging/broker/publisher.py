@@ -24,7 +24,7 @@ from messaging import headers as header
 from messaging.broker import frames
 from messaging.broker.bulk_publish import BulkPublisher, OutgoingMessage
 from messaging.broker.connection_probe import ConnectionProbe
-from messaging.broker.connections import PublishingConnection, cancellation_as_connection_error
+from messaging.broker.connections import PublishingConnection, cancellation_as_connection_error, is_blocked
 from messaging.broker.refused_routes import RefusedRoutes
 from messaging.errors import BROKER_ERRORS, BrokerUnavailableError, UnroutableError
 from messaging.observing import spans
@@ -69,16 +69,18 @@ class Publisher:
         frames.install()
 
     @property
+    def url(self) -> str:
+        """The broker's address, with the password."""
+        return self._url
+
+    @property
     def ready(self) -> bool:
         return self._connected.is_set() and not self.blocked
 
     @property
     def blocked(self) -> bool:
         """Whether the broker has stopped reading from us (memory or disk alarm)."""
-        if self._channel is None:
-            return False
-        unblocked = getattr(self._channel.connection, "_Connection__connection_unblocked", None)
-        return unblocked is not None and not unblocked.is_set()
+        return self._channel is not None and is_blocked(self._channel.connection)
 
     async def wait_until_ready(self) -> None:
         await self._connected.wait()

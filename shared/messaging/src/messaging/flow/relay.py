@@ -84,6 +84,10 @@ class Relay:
             self._wake_within(min(delays).total_seconds())
 
     @property
+    def publisher(self) -> Publisher:
+        return self._publisher
+
+    @property
     def overfull(self) -> bool:
         return self._overdue > self._backlog_limit
 

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +17,7 @@ from chassis.observing.traces import TraceHeaders
 from envelope import Catalogue, DomainMessage, Message, MessageKind, MessageType, Payload, new_event_id
 from messaging import fail_points
 from messaging import headers as header
+from messaging.doctor import Doctor
 from messaging.flow.failures import Failure, failure_of
 from messaging.flow.relay import Relay
 from messaging.observing import spans
@@ -189,6 +190,11 @@ class Database:
         self.service = service
         self._connections = connections
         self._relay = relay
+
+    @cached_property
+    def doctor(self) -> Doctor:
+        """Probes this database and the service's broker."""
+        return Doctor(self._connections, self._relay.publisher, self.service, self.catalogue)
 
     def connection(self) -> AbstractAsyncContextManager[Connection]:
         """A connection for reading, or for a statement that needs no transaction.

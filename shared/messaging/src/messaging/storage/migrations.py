@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from chassis.database import migrations
+from chassis.database.migrations import Migration
 from messaging.storage import partitions
 
 OWN = Path(__file__).parent / "migrations"
@@ -26,14 +27,23 @@ async def migrate(
     Raises:
         MigrationError: an applied migration has changed, a package has none, or the runtime role cannot get access.
     """
+    return await migrations.migrate(
+        database_url, needed(packages), runtime_role=runtime_role, afterwards=partitions.maintain
+    )
+
+
+def needed(packages: Iterable[str]) -> list[Migration]:
+    """The migrations of a database in their order: those of inbox and outbox, of required libraries, then of the packages.
+
+    Raises:
+        MigrationError: a package has none.
+    """
     wanted = migrations.read("messaging", OWN)
     own = {package: migrations.of_service(package) for package in packages}
     libraries = dict.fromkeys(library for folder in own.values() for library in _required_libraries(folder))
     for package, folder in ({library: migrations.of_service(library) for library in libraries} | own).items():
         wanted += migrations.read(package, folder)
-    return await migrations.migrate(
-        database_url, wanted, runtime_role=runtime_role, afterwards=partitions.maintain
-    )
+    return wanted
 
 
 def _required_libraries(folder: Path) -> list[str]:

@@ -12,6 +12,7 @@ from envelope import Catalogue, MessageKind
 from messaging.topology.queues import (
     COMMANDS,
     DEAD_LETTERS,
+    NOWHERE,
     RETURNS,
     dead_letter_queue,
     exchanges,
@@ -55,9 +56,14 @@ class Permissions:
     def topics(self) -> dict[str, str]:
         """Exchange → its permitted routing keys, for every exchange.
 
-        For an exchange without an entry, the broker would allow all routing keys.
+        For an exchange without an entry, the broker would allow all routing keys. The doctor may use one more, for which no queue is
+        bound.
         """
-        return {exchange: pattern(self.routing_keys.get(exchange, ())) for exchange in self.exchanges}
+        of_doctor = {RETURNS: (NOWHERE,)}
+        return {
+            exchange: pattern((*self.routing_keys.get(exchange, ()), *of_doctor.get(exchange, ())))
+            for exchange in self.exchanges
+        }
 
 
 def describe(catalogue: Catalogue) -> dict[str, Permissions]:

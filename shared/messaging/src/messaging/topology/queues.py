@@ -16,6 +16,8 @@ RETURNS: Final = "returns"
 """Retries and replays, routed by queue name: back to the one queue they came from, past other subscribers."""
 DEAD_LETTERS: Final = "dead-letters"
 """Dead letters, routed by the name of their queue."""
+NOWHERE: Final = "nowhere"
+"""A routing key of `RETURNS` for which no queue is bound: with it, the doctor sees that the broker returns such messages."""
 
 DELIVERY_LIMIT: Final = 50
 """Deliveries without outcome before the broker itself gives up on a message. A last resort: the consumer finds a message that crashes it

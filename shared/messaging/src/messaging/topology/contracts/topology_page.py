@@ -5,7 +5,7 @@ from typing import Final
 
 from envelope import Catalogue, MessageKind
 from messaging import topology
-from messaging.topology import COMMANDS, DEAD_LETTERS, RETURNS, dead_letter_queue, permissions
+from messaging.topology import COMMANDS, DEAD_LETTERS, NOWHERE, RETURNS, dead_letter_queue, permissions
 
 _HEAD: Final = """\
 <!-- Made by `make schemas` from the catalogue, the topology and the permissions: changes here are lost. -->
@@ -202,6 +202,8 @@ class TopologyPage:
             "## Permissions",
             "",
             "The permissions of each service's user at the broker. None may declare, bind or delete anything.",
+            "",
+            f"No queue is bound for the routing key {_code(NOWHERE)}: the doctor uses it to see that the broker returns messages.",
         ]
         for service, permitted in self._permitted.items():
             parts += ["", f"### {service}", "", f"Reads {_codes(permitted.queues)}.", ""]

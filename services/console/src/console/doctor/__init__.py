@@ -1,0 +1,1 @@
+"""What each service's doctor finds at the broker and its database, for operators."""

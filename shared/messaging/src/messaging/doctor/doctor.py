@@ -1,0 +1,87 @@
+"""Runs the probes of one service: one run at a time, whose report is kept for some seconds."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import structlog
+
+from chassis.database.pool import Connections
+from envelope import Catalogue
+from messaging.broker.publisher import Publisher
+from messaging.doctor.broker import BrokerProbes
+from messaging.doctor.database import database_probes
+from messaging.doctor.findings import Finding, Status, run_in_turn
+
+log = structlog.get_logger(__name__)
+
+KEEP_SECONDS: Final = 10.0
+"""How long a report answers further callers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The findings of one run."""
+
+    checked_at: datetime
+    """End of the run, by the clock of the process."""
+    findings: tuple[Finding, ...]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+class Doctor:
+    """Probes the broker and the database of one service, with the service's own users.
+
+    Probes leave nothing behind and touch no message.
+
+    Args:
+        connections: of the service's database.
+        publisher: knows the broker, and whether it takes messages.
+        service: its name in the catalogue.
+        catalogue: says what the topology should be.
+        now: the clock of the process.
+    """
+
+    def __init__(
+        self,
+        connections: Connections,
+        publisher: Publisher,
+        service: str,
+        catalogue: Catalogue,
+        *,
+        now: Callable[[], datetime] = _now,
+    ) -> None:
+        self._connections = connections
+        self._publisher = publisher
+        self._service = service
+        self._catalogue = catalogue
+        self._now = now
+        self._running = asyncio.Lock()
+        self._kept: tuple[float, Report] | None = None
+
+    async def report(self) -> Report:
+        """Runs all probes, or returns the report of a run that has just ended; raises nothing."""
+        async with self._running:
+            clock = asyncio.get_running_loop().time
+            if self._kept is None or clock() - self._kept[0] > KEEP_SECONDS:
+                findings = await self._run()
+                self._kept = clock(), Report(self._now(), findings)
+            return self._kept[1]
+
+    async def log_failures(self) -> None:
+        """Runs all probes and logs what failed."""
+        for each in (await self.report()).findings:
+            if each.status is Status.FAILED:
+                log.error("doctor_found", probe=each.probe, found=each.found, hint=each.advice)
+
+    async def _run(self) -> tuple[Finding, ...]:
+        broker, database = await asyncio.gather(
+            BrokerProbes(self._publisher, self._service, self._catalogue).run(),
+            run_in_turn(database_probes(self._connections, self._service, self._now)),
+        )
+        return (*broker, *database)
