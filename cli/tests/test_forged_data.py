@@ -48,6 +48,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "accounts erased": (),
     "accounts list": (),
     "audits": ("acme",),
+    "backbone": (),
     "brands": ("acme",),
     "brands erase": ("acme", "--yes", "--wait", "0"),
     "brands list": (),

@@ -46,6 +46,7 @@ COMMANDS: Final = {
     "workflows": "brandctl.orchestrator.workflows:app",
     "audit-log": "brandctl.audit_log:audit_log",
     "chain": "brandctl.chain:chain",
+    "backbone": "brandctl.backbone:backbone",
     "doctor": "brandctl.doctor:doctor",
     "completion": "brandctl.completion:completion",
     "measures": "brandctl.publisher.measures:measures",

@@ -9,6 +9,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
+from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
 from messaging.message_routes import message_routes
 from messaging.retry_routes import retry_routes
@@ -52,6 +53,7 @@ def create_api(
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),
+        backbone_routes(database),
     )
     keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES])
     return app

@@ -29,6 +29,7 @@ from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.introspection import ReplicaQuotas
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from messaging import Database
+from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
 from messaging.message_routes import message_routes
 from messaging.retry_routes import retry_routes
@@ -182,6 +183,7 @@ def create_api(
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),
+        backbone_routes(database),
     )
     keep_audit_log(app, database)
     return app

@@ -67,6 +67,7 @@ class Service(App):
         self._publisher = Publisher(url, name=name)
         self._relay = Relay(self.connections, self._publisher)
         self.database = Database(self.connections, self._relay, name, catalogue)
+        self.database.process = self
         self._broker = RabbitBroker(
             url,
             logger=None,
@@ -259,6 +260,16 @@ class Service(App):
 
     def _facts(self) -> dict[str, Any]:
         return {"queues": [runner.queue for runner in self.runners]}
+
+    @property
+    def consumed(self) -> dict[str, bool]:
+        """Queue → whether it is being consumed now."""
+        return {runner.queue: runner.subscription.consuming for runner in self.runners}
+
+    @property
+    def breakers(self) -> dict[str, str | None]:
+        """Dependency of handlers → why it is away; None if it answers, as far as known."""
+        return {each.name: each.trouble for each in self._dependencies}
 
     def remarks(self) -> dict[str, str]:
         """Outages that handlers wait for. The service itself works: do not restart it or take it out of service."""

@@ -12,6 +12,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
 from messaging import Database
+from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
 from messaging.message_routes import message_routes
 from messaging.retry_routes import retry_routes
@@ -103,6 +104,7 @@ def http_api(
             {"name": "judges", "description": "Models that judge what a model wrote, and their exams."},
             {"name": "keys", "description": "API keys: scopes, brands and limits."},
             {"name": "retries", "description": "Messages that wait for another attempt."},
+            {"name": "backbone", "description": "Queues, outbox and state of the process."},
             {"name": "doctor", "description": "Probes of broker and database."},
             {"name": "audit log", "description": "Changes made over this API, with caller and time."},
         ],
@@ -126,6 +128,7 @@ def http_api(
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),
+        backbone_routes(database),
     )
     keep_audit_log(app, database, changes_nothing=[CHECK], shown_once=SHOWN_ONCE)
     refuse_with(

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from opentelemetry import trace as otel_trace
@@ -182,14 +182,40 @@ class _Attempt:
         self.whole.undone = True
 
 
+class ServiceProcess(Protocol):
+    """The process that works with a database."""
+
+    @property
+    def consumed(self) -> Mapping[str, bool]:
+        """Queue → whether it is being consumed now."""
+        ...
+
+    @property
+    def breakers(self) -> Mapping[str, str | None]:
+        """Dependency of handlers → why it is away; None if it answers, as far as known."""
+        ...
+
+    async def problems(self) -> dict[str, str]:
+        """What keeps the process from working, by part."""
+        ...
+
+
 class Database:
     """The service's database, as handlers, routes and background tasks use it."""
+
+    process: ServiceProcess | None = None
+    """Set by the service; None in a program that only uses the database."""
 
     def __init__(self, connections: Connections, relay: Relay, service: str, catalogue: Catalogue) -> None:
         self.catalogue = catalogue
         self.service = service
         self._connections = connections
         self._relay = relay
+
+    @property
+    def broker_url(self) -> str:
+        """The address of the service's broker, with the password."""
+        return self._relay.publisher.url
 
     @cached_property
     def doctor(self) -> Doctor:

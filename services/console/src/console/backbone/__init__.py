@@ -1,0 +1,1 @@
+"""Queues, outboxes and state of the services that handle messages, for operators."""

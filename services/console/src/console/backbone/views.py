@@ -1,0 +1,16 @@
+"""What the page of queues, outboxes and services shows. Pure: no I/O."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
+"""Those that handle messages."""
+LATE: Final = timedelta(seconds=60)
+"""Older due messages of an outbox are remarkable: most leave within a second."""
+
+
+def is_late(part: Mapping[str, Any]) -> bool:
+    """Whether the oldest due message of the service's outbox has waited for long."""
+    oldest = part["outbox"]["oldest_due_at"]
+    return oldest is not None and datetime.fromisoformat(part["now"]) - datetime.fromisoformat(oldest) > LATE

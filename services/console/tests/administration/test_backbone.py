@@ -1,0 +1,75 @@
+"""Queues, outboxes and state of real services side by side, of which some are away."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+from playwright.async_api import Page, expect
+
+from console.backbone.views import SERVICES, is_late
+
+BACKBONE = "/backbone"
+WAITING = """
+    insert into outbox (id, exchange, routing_key, event_id, type, body, headers, deliver_at, due_at)
+    select gen_random_uuid(), 'returns', 'monitor-commands', gen_random_uuid(), 'work.finished', '', '{}', at, at
+    from (select now() + interval '1 hour' as at from generate_series(1, $1)) as rows
+"""
+
+
+def test_only_an_old_message_is_late() -> None:
+    now = "2026-03-01T12:02:00+00:00"
+    for oldest, late in ((None, False), ("2026-03-01T12:01:30+00:00", False), ("2026-03-01T12:00:00Z", True)):
+        assert is_late({"now": now, "outbox": {"oldest_due_at": oldest}}) is late
+
+
+@pytest.fixture
+def wait(monitor_database_url: str) -> Callable[[int], Awaitable[None]]:
+    """Has messages wait in the outbox of the monitor."""
+
+    async def insert(count: int) -> None:
+        connection = await asyncpg.connect(monitor_database_url)
+        try:
+            await connection.execute(WAITING, count)
+        finally:
+            await connection.close()
+
+    return insert
+
+
+async def test_services_are_side_by_side_and_who_is_away_is_told(
+    wait: Callable[[int], Awaitable[None]], person: httpx.AsyncClient
+) -> None:
+    await wait(3)
+    shown = (await person.get(BACKBONE)).text
+    for away in ("research", "publisher", "social"):
+        assert f"The service “{away}” does not answer" in shown
+    assert shown.count("badge-good") == 2
+    for told in ("monitor-commands", "orchestrator-events-dlq", "3 messages in the outbox."):
+        assert told in shown, told
+    assert "not consumed" not in shown
+    assert "unknown" not in shown
+
+
+@pytest.mark.extended
+async def test_the_page_is_for_operators_of_all_brands(signed_in_as: Any, console: Any) -> None:
+    await console.orchestrator.set_brand("acme", name="Acme")
+    async with signed_in_as("Eve", "editor") as eve, signed_in_as("Otto", "operator", ["acme"]) as otto:
+        assert (await eve.get(BACKBONE)).status_code == 403
+        assert BACKBONE not in (await eve.get("/")).text
+        shown = (await otto.get(BACKBONE)).text
+        assert "you may see only some brands" in shown
+        assert not any(f"of-{service}" in shown for service in SERVICES)
+
+
+@pytest.mark.extended
+async def test_a_person_watches_the_page_in_a_browser(
+    wait: Callable[[int], Awaitable[None]],
+    signed_in: Page,
+    look_at: Callable[[Page, str], Awaitable[None]],
+) -> None:
+    await look_at(signed_in, BACKBONE)
+    await wait(7)
+    # The page follows by itself, without a reload.
+    await expect(signed_in.locator("main")).to_contain_text("7 messages in the outbox.", timeout=60_000)
