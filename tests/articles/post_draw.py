@@ -35,7 +35,9 @@ _SITE: Final = "https://blog.example.org"
 _ARTICLES: Final = UUID("3f2b8d52-7a0c-5f0e-9f58-6a4d0e3f9b11")
 _SENT_AT: Final = datetime(2026, 1, 1, tzinfo=UTC)
 _MOST_DRAWN: Final = 20
-"""So many articles without a post in a row, and a collection gives no more."""
+"""So many articles without a post in a row, and a collection gives none in this round."""
+_MOST_OF_AN_ARTICLE: Final = 2
+"""Posts on more channels would count one sentence several times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,9 @@ def post_of(run: ArticleRun, documentation: str, channel: Channel, work: StatedW
         _SENT_AT,
     )
     sent = json.dumps(prepared, indent=1, ensure_ascii=False, default=str)
-    return DrawnPost(documentation, run.drawn.keyword, channel.name, text.text, sent=sent)
+    # A webhook gets the link beside the text, as a field.
+    shown = text.text if not story.link or story.link in text.text else f"{text.text}\n\n{story.link}"
+    return DrawnPost(documentation, run.drawn.keyword, channel.name, shown, sent=sent)
 
 
 def _command(run: ArticleRun, documentation: str, work: StatedWork) -> SocialCreate:
@@ -143,20 +147,32 @@ def work_of(folder: Path) -> StatedWork:
 def draw_posts(
     articles: Mapping[str, Sequence[ArticleRun]], works: Mapping[str, StatedWork], seed: str, most: int
 ) -> Iterator[DrawnPost]:
-    """Draws posts over channels and collections in turn; refused ones come beside the `most` that could be sent."""
+    """Draws posts over channels and collections in turn; refused ones come beside the `most` that could be sent.
+
+    There are fewer if no collection has another article with a post.
+    """
     draw = random.Random(seed)
     channels = [BUILT_IN, *(channel for channel in REMOTE if channel.sending is not None)]
     draw.shuffle(channels)
     pools = {name: draw.sample(list(runs), len(runs)) for name, runs in articles.items() if runs}
     names = cycle(draw.sample(sorted(pools), len(pools)))
     nexts = {name: cycle(pool) for name, pool in pools.items()}
-    for place, name in enumerate(islice(names, most)):
+    posts_of: Counter[tuple[str, str]] = Counter()
+    silent = 0
+    for place, name in enumerate(names):
+        if posts_of.total() == most or silent == len(pools):
+            return
+        silent += 1
         # Each round of the collections begins at another channel, so that each gets all of them.
         channel = channels[(place + place // len(pools)) % len(channels)]
         for run in islice(nexts[name], min(_MOST_DRAWN, len(pools[name]))):
+            if posts_of[name, run.drawn.keyword] == _MOST_OF_AN_ARTICLE:
+                continue
             post = post_of(run, name, channel, works[name])
             yield post
             if not post.refusal:
+                posts_of[name, run.drawn.keyword] += 1
+                silent = 0
                 break
 
 

@@ -63,10 +63,10 @@ def test_a_post_is_whole_with_the_source_that_the_folder_states() -> None:
 
 def test_an_article_without_a_post_is_shown_and_another_one_takes_its_place() -> None:
     runs = {"pots": [_run("kiln", "It never cools in less than a day."), *_RUNS["pots"]]}
-    drawn = list(draw_posts(runs, {"pots": _WORK}, "a", 20))
+    drawn = list(draw_posts(runs, {"pots": _WORK}, "a", 15))
     refused = [each for each in drawn if each.refusal]
     assert {each.keyword for each in refused} == {"kiln"}
-    assert len(drawn) - len(refused) == 20
+    assert len(drawn) - len(refused) == 15
     assert [row["post"] for row in blank_verdicts(drawn)["verdicts"]] == [
         each.text for each in drawn if each.text
     ]
@@ -74,16 +74,30 @@ def test_an_article_without_a_post_is_shown_and_another_one_takes_its_place() ->
 
 def test_a_blind_reader_gets_the_posts_alone_and_the_tally_counts_both_sides() -> None:
     runs = {"pots": [_run("kiln", "It never cools in less than a day."), *_RUNS["pots"]]}
-    drawn = list(draw_posts(runs, {"pots": _WORK}, "a", 20))
+    drawn = list(draw_posts(runs, {"pots": _WORK}, "a", 15))
     refused = sum(1 for each in drawn if each.refusal)
     blind = blind_page_of(drawn)
-    assert blind.count("=== ") == 20
-    assert "=== 20. " in blind
+    assert blind.count("=== ") == 15
+    assert "=== 15. " in blind
     assert "No post" not in blind
     assert tally_of(drawn).splitlines() == [
-        f"pots: 20 posts, {refused} refused",
+        f"pots: 15 posts, {refused} refused",
         f"{refused} refused: no sentence of the article stands alone",
     ]
+
+
+def test_an_article_has_two_posts_at_most_and_another_collection_fills_the_draw() -> None:
+    runs = {"pots": _RUNS["pots"][:1], "cups": _RUNS["cups"]}
+    drawn = list(draw_posts(runs, dict.fromkeys(runs, _WORK), "a", 40))
+    assert {name: sum(each.documentation == name for each in drawn) for name in runs} == {
+        "pots": 2,
+        "cups": 18,
+    }
+
+
+def test_what_a_webhook_gets_beside_the_text_is_shown() -> None:
+    post = post_of(_RUNS["pots"][0], "pots", CHANNELS["webhook"], _WORK)
+    assert post.text.endswith("\n\nhttps://blog.example.org/kiln-0-pots")
 
 
 def test_what_the_feed_lists_by_its_title_alone_is_no_post() -> None:

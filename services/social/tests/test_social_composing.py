@@ -15,7 +15,7 @@ from social.counting import graphemes
 from social.cutting import clean_line, comparable, cut, hashtag, without_mentions
 from social.domain import plan, post_id, story_of
 from social.statements import leans_on_others, stands_alone
-from social.technical import is_about_programs
+from social.technical import has_code, is_about_programs
 from tests.fixtures.growth import grows_with_size
 
 CONTENT = UUID("01980000-0000-7000-8000-000000000001")
@@ -192,6 +192,7 @@ def test_what_is_quoted_stands_in_quotation_marks_with_its_source() -> None:
         ("For example, a darker roast needs cooler water.", False),
         ("A closed bag protects coffee from all four well enough.", False),
         ("You cannot easily fix these by yourself.", False),
+        ("Recipes for all of them hang on the wall.", False),
         ("Steeping makes it a method of immersion.", False),
         ("a darker roast needs cooler water than this.", False),
         ("A darker roast needs cooler water than the.", False),
@@ -329,6 +330,28 @@ def test_an_item_of_a_list_speaks_of_no_thing_that_the_post_does_not_name(senten
     assert not (leans and sentence in draft("telegram", asked).text)
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "The spout is best when the kettle is old, not when it is new.",
+        "Pour-over coffee is already cold, not warm, when the guests arrive.",
+        "If pour-over coffee is still cold, ask for more rather than less.",
+    ],
+)
+def test_a_sentence_that_goes_on_from_another_opens_no_post(sentence: str) -> None:
+    asked = quoting(points=(sentence,), origins=(1, 1))
+    assert {each.sentences[0] for each in story_of(asked).hooks} == {DEFINITION}
+
+
+def test_of_a_page_about_something_larger_only_what_names_the_subject_opens_a_post() -> None:
+    unnamed = "Coffee drips through a filter in three minutes, not in ten."
+    larger, own = (QuotedSource(title="Things for the kitchen"),), (QuotedSource(title="Pouring coffee"),)
+    named = quoting(sources=larger, points=(unnamed,), origins=(1, 1))
+    assert [each.sentences[0] for each in story_of(named).hooks] == [DEFINITION]
+    assert story_of(quoting(sources=larger, opening=unnamed, points=(), origins=(1,))).hooks == ()
+    assert story_of(quoting(sources=own, opening=unnamed, points=(), origins=(1,))).hooks
+
+
 def of_manual(opening: str, *points: str, **more: Any) -> SocialCreate:
     """About an article that quotes the manual of a program, Brewer."""
     given: dict[str, Any] = {
@@ -360,7 +383,9 @@ LETS = "Brewer lets you stop timers without losing a single cup."
         ("By default, Brewer never stops timers that are running.", False),
         ("Brewer never stops timers before brewer.start() was called.", False),
         ("Brewer never stops timers in earlier versions.", False),
-        ("Your timers are never late if Brewer runs.", False),
+        ("Timers of Brewer can be set with the button or the key.", False),
+        ("Timers of Brewer can be used to boil a kettle.", True),
+        ("The largest part of Brewer is a wall where timers are designed.", False),
         ("Typical timers take 107 bytes on Linux and 103 on a kettle, but never more.", False),
     ],
 )
@@ -377,6 +402,16 @@ def test_of_a_manual_a_sentence_that_names_the_program_and_says_why_it_matters_o
         assert planned.post.text == "How timers of Brewer work", "the feed lists it"
         return
     assert draft("x", asked).text == f"“{sentence}”\n— Brewer manual: Timers\n\n{LINK}"
+
+
+def test_the_opening_of_a_manual_names_the_subject_too() -> None:
+    other = "Kettler never loses a drop of water, not even at night."
+    asked = of_manual(other, "The software reads what Kettler wrote.")
+    assert "Kettler" in story_of(asked).proper_names
+    assert story_of(asked).hooks == ()
+    assert story_of(
+        of_manual(f"{other[:-1]} or with timers.", "The software reads what Kettler wrote.")
+    ).hooks
 
 
 def test_a_post_about_a_manual_has_one_sentence_and_headings_of_more_words() -> None:
@@ -438,6 +473,27 @@ def test_a_word_in_quotation_marks_or_one_of_programs_makes_no_manual_but_two_do
     assert is_about_programs(["It reads files.", "It writes variables."])
     assert is_about_programs(["Parameters stand in a dialog."])
     assert is_about_programs([], ["convhulln (Convex hull)"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Timers came with 1.4.0 in July.",
+        "Leaving 0.x behind took five years.",
+        "Choose Tools → Timers for another one.",
+        "It waits for an IPv6 address.",
+        "Choose a kettle in the drop-down.",
+        "All recipes are in the repo.",
+    ],
+)
+def test_a_version_or_the_way_through_a_menu_makes_a_manual(text: str) -> None:
+    assert is_about_programs([text])
+    assert not is_about_programs(["It costs 1.40 on 2.12.2025, from 8.30 to 12.00, at 1.5 bar."])
+
+
+def test_coordinates_tell_readers_of_feeds_nothing() -> None:
+    assert has_code("The first pin is at (0, 4.7 mm).")
+    assert not has_code("The first three (12 and more) are free.")
 
 
 def test_the_rules_about_manuals_are_for_english() -> None:

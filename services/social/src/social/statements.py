@@ -5,6 +5,7 @@ The rules about words are for English; in other languages the form of a sentence
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -39,7 +40,7 @@ _DEPENDENT: Final = regex.compile(
 # One of its first words stands for something that was named before.
 _PRONOUN: Final = regex.compile(
     r"(?:(?:[\w'’-]+\s+){1,4}(?:it|they|them|this|these|those|though)\b"  # noqa: RUF001
-    r"|[^,;:]*\b(?:of|do|does|doing|did|with|like|for) (?:this|these|those)\b(?! \w)"
+    r"|[^,;:]*\b(?:of|do|does|doing|did|with|like|for) (?:this|these|those|them)\b(?! \w)"
     r"|\w+ly,\s+(?:it|they|this|these|those)\b)",
     regex.IGNORECASE,
 )
@@ -90,7 +91,8 @@ _OWN: Final = regex.compile(r"(?:we|our)\b", regex.IGNORECASE)
 _TERM: Final = regex.compile(r"\b(?:is|are) (?:called|known as|referred to as)\b")
 """It explains a word that the article needs further on."""
 _CONTINUES: Final = regex.compile(
-    r"^(?:\S+\s+){0,7}(?:also|as well|further|likewise|too)\b|\b(?:as well|too)\.?$", regex.IGNORECASE
+    r"^(?:\S+\s+){0,7}(?:also|already|as well|further|likewise|still|too)\b|\b(?:as well|too)\.?$",
+    regex.IGNORECASE,
 )
 _WORD: Final = regex.compile(r"[\p{L}\p{N}]+")
 _FEW: Final = 2
@@ -219,10 +221,16 @@ def _telling_stems(text: str) -> frozenset[str]:
 
 def names(sentence: str, keyword: str) -> bool:
     """Whether the sentence has a form of each word of the keyword, or of two thirds if it has more than two."""
-    # What a function takes, in parentheses, is no subject.
-    stems = {_named_stem(word) for word in comparable(keyword.partition("(")[0] or keyword).split()}
+    stems = _keyword_stems(keyword)
     there = {_named_stem(word) for word in comparable(sentence).split()}
     return 3 * len(stems & there) >= (3 if len(stems) <= _FEW else 2) * len(stems) > 0
+
+
+@lru_cache(maxsize=32)
+def _keyword_stems(keyword: str) -> frozenset[str]:
+    # A cache, since all sentences of an article are compared with one keyword.
+    # What a function takes, in parentheses, is no subject.
+    return frozenset(map(_named_stem, comparable(keyword.partition("(")[0] or keyword).split()))
 
 
 def _named_stem(word: str) -> str:
@@ -237,6 +245,25 @@ def is_on_subject(statement: Statement, keyword: str) -> bool:
     return not statement.origin or statement.is_opening or names(statement.sentences[0], keyword)
 
 
+def self_contained(
+    statements: Iterable[Statement], titles: Sequence[str], keyword: str, title: str
+) -> Iterator[Statement]:
+    """Yields the statements without those of pages about something larger, unless they name the subject: there, the page has named it.
+
+    `titles` are those of the sources. A page is about something larger if no word of its title is of the subject.
+    """
+    subject = _subject_stems(f"{keyword} {title}")
+    larger = {each: subject.isdisjoint(_subject_stems(each)) for each in dict.fromkeys(titles)}
+    for each in statements:
+        if not (each.origin and larger[titles[each.origin - 1]]) or names(each.sentences[0], keyword):
+            yield each
+
+
+def _subject_stems(text: str) -> frozenset[str]:
+    words = (word for word in comparable(text).split() if len(word) > _FEW + 1 and word not in _LIGHT)
+    return frozenset(map(_named_stem, words))
+
+
 def leans_on_others(sentence: str, told: str) -> bool:
     """Whether it speaks of "the" thing, or says what to do with it, and the text before does not name that thing."""
     match = _THE_THING.match(sentence)
@@ -249,7 +276,7 @@ def _telling_stem(word: str) -> str:
     return word.casefold()[:_NAMED_STEM]
 
 
-def by_interest(statements: Sequence[Statement], keyword: str) -> tuple[Statement, ...]:
+def by_interest(statements: Sequence[Statement], keyword: str, title: str) -> tuple[Statement, ...]:
     """Returns the statements that can open a post, the one that makes most readers look first: figures and contrasts, briefly put.
 
     Those of the source that opens the article come before others, which say something about their own subjects. A quoted one that
@@ -258,15 +285,22 @@ def by_interest(statements: Sequence[Statement], keyword: str) -> tuple[Statemen
     main = {statements[0].origin, 0} if statements else set()
     rated = [(each, _interest(each, keyword)) for each in statements]
     best = max((interest for _, interest in rated), default=0)
-    kept = [(each, interest) for each, interest in rated if _can_open(each, interest, best, keyword)]
+    kept = [
+        (each, interest)
+        for each, interest in rated
+        if _can_open(each, interest, best, keyword, f"{title} {keyword}")
+    ]
     return tuple(each for each, _ in sorted(kept, key=lambda pair: (pair[0].origin not in main, -pair[1])))
 
 
-def _can_open(statement: Statement, interest: int, best: int, keyword: str) -> bool:
+def _can_open(statement: Statement, interest: int, best: int, keyword: str, subject: str) -> bool:
     sentence = statement.sentences[0]
     if not statement.origin:
         return True
     if has_code(sentence) or _CONTINUES.search(sentence) or len(" ".join(statement.sentences)) < _SHORT:
+        return False
+    # The opening names the thing that it speaks of; behind it, the text has done so.
+    if not statement.is_opening and leans_on_others(sentence, subject):
         return False
     if interest >= max(_LEAST_INTEREST, best - _MOST_DULLER):
         return True
@@ -286,7 +320,7 @@ def for_readers_of_feeds(
         sentence = each.sentences[0]
         return (
             _CONTINUES.search(sentence) is None
-            and (each.is_opening or not known.isdisjoint(_telling_stems(sentence)))
+            and (names(sentence, keyword) or not known.isdisjoint(_telling_stems(sentence)))
             and tells_readers(sentence, proper, subject, is_on_subject=names(sentence[:_SUBJECT], keyword))
         )
 

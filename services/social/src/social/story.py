@@ -1,11 +1,17 @@
 """The texts of an article from which its posts are written. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Self
 
-from social.statements import Statement, by_interest, for_readers_of_feeds, statements_of
+from social.statements import (
+    Statement,
+    by_interest,
+    for_readers_of_feeds,
+    self_contained,
+    statements_of,
+)
 from social.technical import has_code, is_about_programs, is_bare_name, proper_names
 
 
@@ -82,10 +88,15 @@ class Story:
         if self.is_manual:
             if self._is_named_by_code:
                 return ()
-            return for_readers_of_feeds(self.statements, self.keyword, self.title, self.proper_names)
+            return for_readers_of_feeds(self._self_contained, self.keyword, self.title, self.proper_names)
         if self._quotes_opening and not any(each.is_opening for each in self.statements):
             return ()
-        return by_interest(self.statements, self.keyword)
+        return by_interest(tuple(self._self_contained), self.keyword, self.title)
+
+    @property
+    def _self_contained(self) -> Iterator[Statement]:
+        titles = [each.title for each in self.sources]
+        return self_contained(self.statements, titles, self.keyword, self.title)
 
     @cached_property
     def is_manual(self) -> bool:

@@ -13,16 +13,18 @@ import regex
 _CODE: Final = regex.compile(
     r"[_\\=<>{}|#]|\w://|\$(?!\d)|(?<![\w-])--\w|---|~~|\w\(|/\w+/|\./\w|[a-z]\d[A-Z]|\b[a-z]\w+\.[a-z]\w+"
     r"|\b[a-z][\w-]*\.(?:c|conf|css|exe|h|html?|ini|js|json|mjs|py|sh|so|toml|txt|xml|ya?ml)\b|\b[A-Z]{3,}[._][A-Za-z]"
-    r"|\[\d+\]|[A-Za-z]::?[A-Za-z]|(?<![\w’'])'[\w.-]+'|\b[a-z]{2,}(?:[A-Z][a-z]+)+\b|\b[A-Z][a-z]+(?:[A-Z]+[a-z]+){2,}\b"  # noqa: RUF001
+    r"|\[\d+\]|\(\d+,\s?\d|[A-Za-z]::?[A-Za-z]|(?<![\w’'])'[\w.-]+'|\b[a-z]{2,}(?:[A-Z][a-z]+)+\b|\b[A-Z][a-z]+(?:[A-Z]+[a-z]+){2,}\b"  # noqa: RUF001
 )
 _MAYBE_CODE: Final = regex.compile(r"[_\\=<>{}|#$/~(\[']|\.\w|:\S|[a-z\d][A-Z]|--[\w-]")
 """Each match of `_CODE` has one of these; most sentences have none, and take a tenth of the time."""
 _OF_PROGRAMS_ALONE: Final = regex.compile(
-    r"\b(?:APIs?|CPUs?|DNS|GitHub|HTTPS?|JavaScript|JSON|SMTP|SQL|SSH|TCP|Unix|XML|(?i:bug tracker|bytes?|callbacks?|codebases?|command[- ]lines?"
-    r"|compilers?|daemons?|deadlocks?|debug\w*|executables?|file ?systems?|firewalls?|kernels?|log (?:entry|entries|files?)|malloc|operating systems?|plug-?ins?"
-    r"|repositor(?:y|ies)|runtime|scripting|source code|stack traces?|syntax|toolbars?|\d+-bit))\b"
+    r"\b(?:APIs?|CPUs?|DNS|GitHub|HTTPS?|IPv[46]|JavaScript|JSON|SMTP|SQL|SSH|TCP|Unix|XML|(?i:bug tracker|bytes?|callbacks?|codebases?|command[- ]lines?"
+    r"|compilers?|daemons?|deadlocks?|debug\w*|drop-?downs?|executables?|file ?systems?|firewalls?|kernels?|log (?:entry|entries|files?)|malloc|operating systems?|plug-?ins?"
+    r"|repos?|repositor(?:y|ies)|runtime|scripting|source code|stack traces?|syntax|toolbars?|\d+-bit)|\d{1,3}\.(?:\d{1,3}\.\d{1,3}|x))\b"
 )
-"""One of these words tells that a text is about a program."""
+"""One of these words, or the number of a version, tells that a text is about a program."""
+_MENU_STEP: Final = " → "
+"""It leads through a menu, and tells the same."""
 _OF_PROGRAMS: Final = regex.compile(
     r"\b(?:[A-Z]{5,}|HTML|Linux|(?i:applications?|arguments?|arrays?|authenticat\w+|binaries|boolean|configur\w+|data|databases?|dialogs?|director(?:y|ies)|editors?"
     r"|encrypt\w*|errors?|expressions?|files?|functions?|handles?|inputs?|instances?|interfaces?|librar(?:y|ies)|matri(?:x|ces)|modules?"
@@ -40,8 +42,8 @@ _PART: Final = regex.compile(
 )
 """A part of a program. What it does is of use only to those who know the program."""
 _WORTH: Final = regex.compile(
-    r"\b(?:able to|allows?|as \w+ as|at the heart|automatic(?:ally)?|avoids?|because|best|better|but|can(?:not|'t|’t)?|cheap\w*|common|despite"  # noqa: RUF001
-    r"|designed|detects?|doesn['’]t|easi(?:er|est|ly)|easy|enables?|even|faster|fast(?:est)?|finds?|free|helps?|important|instead|keeps?"  # noqa: RUF001
+    r"\b(?:able to|allows?|as \w+ as|at the heart|automatic(?:ally)?|avoids?|because|best|better|but|can(?:not|'t|’t| be used to|(?! be))|cheap\w*|common|despite"  # noqa: RUF001
+    r"|designed (?:for|to)|detects?|doesn['’]t|easi(?:er|est|ly)|easy|enables?|even|faster|fast(?:est)?|finds?|free|helps?|important|instead|keeps?"  # noqa: RUF001
     r"|lets?|least|less|long(?:er|est)|makes? it|more|most|never|no|not|only|popular|possible|powerful|prevents?|protects?|quick\w*|rather than"
     r"|reduces?|safe\w*|saves|secur\w+|simpl(?:er|est|y|if\w+)|small(?:er|est)|supports|unless|way to|while|without|worse|worth)\b",
     regex.IGNORECASE,
@@ -57,13 +59,12 @@ _PASSING: Final = regex.compile(
     regex.IGNORECASE,
 )
 """It looks at other pages, other sentences, or a state that passes."""
-_OWN: Final = regex.compile(r"(?:we|our|i|my|you(?:'ll|’ll|'d|’d)?|your)\b", regex.IGNORECASE)  # noqa: RUF001
 _WORD: Final = regex.compile(r"[\p{L}\p{N}][\p{L}\p{N}.+'’-]*")  # noqa: RUF001
 _POSSESSIVE: Final = ("'s", "’s")  # noqa: RUF001
 _SENTENCE_ENDS: Final = (".", "!", "?", ":")
 _FIRST_WORDS: Final = 5
 """Among these stands the one whom a sentence is about."""
-_LEAST_WORDS, _MOST_WORDS = 7, 30
+_MOST_WORDS = 30
 _LEAST_NAME: Final = 3
 
 
@@ -84,7 +85,7 @@ def is_about_programs(texts: Iterable[str], titles: Iterable[str] = ()) -> bool:
     signs = sum(map(has_code, texts))
     return (
         len(found) + signs >= _LEAST_SIGNS_OF_PROGRAMS
-        or any(_OF_PROGRAMS_ALONE.search(text) for text in (*texts, *titles))
+        or any(_MENU_STEP in text or _OF_PROGRAMS_ALONE.search(text) for text in (*texts, *titles))
         or any(has_code(title) or is_bare_name(title.partition(" (")[0]) for title in titles)
     )
 
@@ -154,13 +155,11 @@ def tells_readers(sentence: str, names: frozenset[str], subject: str, *, is_on_s
     program, it may speak of those in `subject`.
     """
     words = _words(sentence)
-    if not _LEAST_WORDS <= len(words) <= _MOST_WORDS:
-        return False
-    if has_code(sentence) or _PASSING.search(sentence):
+    if len(words) > _MOST_WORDS or has_code(sentence) or _PASSING.search(sentence):
         return False
     if not _parts_in(sentence, names) <= set(subject.casefold().split()):
         return False
-    if _OWN.match(sentence) or not (_WORTH.search(sentence) or _INTRODUCES.match(sentence)):
+    if not (_WORTH.search(sentence) or _INTRODUCES.match(sentence)):
         return False
     named = [place for place, word in enumerate(words) if word in names and _is_name(word)]
     return bool(named) and (is_on_subject or named[0] < _FIRST_WORDS)
