@@ -32,6 +32,8 @@ LOOKS: Final[Sequence[tuple[Literal["light", "dark"], int]]] = (
 """Each page is loaded once, in the first look, and turned to the others."""
 TABS: Final = 2
 """At once: each has a process of its own."""
+PARTS: Final = 8
+"""Into which the slow looks of one language are divided: each takes minutes."""
 OF_EVERY_DAY: Final = (
     "/",
     "/b/{brand}/calendar",
@@ -371,8 +373,29 @@ async def test_other_readers_strangers_and_an_empty_brand_have_screens_in_their_
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_axe_finds_nothing_on_any_screen_and_the_tab_key_reaches_everything(
+    hostile_brand: Any,
+    new_browser_context: Callable[..., Awaitable[Any]],
+    page_checks: PageChecks,
+    language: str,
+    part: int,
+) -> None:
+    reader = {"en": hostile_brand.owner, "de": hostile_brand.german}[language]
+    screens = await find_screens(hostile_brand, reader)
+    person = await visitor(
+        hostile_brand.console.url, reader.cookies, new_browser_context, page_checks, language
+    )
+    addresses = dict.fromkeys((*screens.some(1), *hostile_brand.addresses))
+    found = [each for each in addresses if each in screens.texts and is_page(screens, each)]
+    await person.visit(found[part::PARTS])
+    assert not person.problems, "\n".join(person.problems)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_axe_finds_nothing_on_answers_of_forms_errors_and_screens_without_an_account(
     hostile_brand: Any,
     new_browser_context: Callable[..., Awaitable[Any]],
     page_checks: PageChecks,
@@ -380,17 +403,12 @@ async def test_axe_finds_nothing_on_any_screen_and_the_tab_key_reaches_everythin
 ) -> None:
     url = hostile_brand.console.url
     reader = {"en": hostile_brand.owner, "de": hostile_brand.german}[language]
-    screens = await find_screens(hostile_brand, reader)
-    signed_out = await find_signed_out(hostile_brand, language)
     person = await visitor(url, reader.cookies, new_browser_context, page_checks, language)
     stranger = await visitor(url, None, new_browser_context, page_checks, language)
     for each in _presses(hostile_brand.words["keyword"]):
         await person.tabs[0].press(each)
-    addresses = dict.fromkeys((*screens.some(1), *hostile_brand.addresses))
-    await person.visit(
-        address for address in addresses if address in screens.texts and is_page(screens, address)
-    )
     await person.visit(BROKEN, 404)
+    signed_out = await find_signed_out(hostile_brand, language)
     await stranger.visit(each for each in signed_out.some(1) if is_page(signed_out, each))
     await stranger.visit((NO_LINK,), 404)
     problems = person.problems + stranger.problems
