@@ -319,16 +319,18 @@ async def test_the_same_options_search_list_and_select(operator: Operator, rabbi
 
 @pytest.mark.extended
 async def test_a_group_is_replayed_and_nothing_else(operator: Operator, rabbitmq_url: str) -> None:
-    ids = await dead(operator, rabbitmq_url, command(), b"garbage", command())
+    await dead(operator, rabbitmq_url, command(), b"garbage", command())
     groups = (await operator("list", "--summary", "--json")).json()["groups"]
     [group] = [each["group"] for each in groups if each["count"] == 2 or len(groups) == 1]
-    assert len((await operator("list", "--group", group, "--json")).json()["items"]) >= 2
+    listed = (await operator("list", "--group", group, "--json")).json()["items"]
+    ids = [each["id"] for each in listed if each["event_id"] is not None]
+    assert len(ids) == 2
     wary = await operator("replay", "--group", group)
     assert wary.code == 2
     assert f"of group {group}" in wary.err
     done = await operator("replay", "--group", group, "--yes", "--reason", "mended", "--json")
     assert done.code == 0
-    assert sorted(each["id"] for each in done.json()["replayed"]) == sorted([ids[0], ids[2]])
+    assert sorted(each["id"] for each in done.json()["replayed"]) == sorted(ids)
     one = (await operator("show", ids[0], "--json")).json()
     assert (one["state"], one["decided_why"]) == ("replaying", "mended")
     assert "@" in one["decided_by"]

@@ -83,7 +83,8 @@ async def test_ctrl_k_and_the_keyboard_alone_lead_to_a_brand(
     # The first result is opened by Enter at once, here the brand's page of keywords.
     await page.keyboard.press("Control+k")
     await page.keyboard.type("keywords")
-    await expect(dialog.get_by_role("link").first).to_contain_text("Keywords")
+    # Before they are there, Enter leads to the page of results.
+    await expect(dialog.locator("[data-of='keywords']").get_by_role("link").first).to_contain_text("Keywords")
     await page.keyboard.press("Enter")
     await page.wait_for_url("**/b/grind/keywords")
 

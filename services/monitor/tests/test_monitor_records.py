@@ -356,7 +356,7 @@ async def test_a_bulk_replay_of_large_ones_goes_on_where_it_ended(
 ) -> None:
     bodies = [new_envelope(uuid4(), payload={"article": "x" * size}) for size in (50, 50, 5_000, 50, 50)]
     ids = [(await record(new_death(body)))[0] for body in bodies]
-    monkeypatch.setattr(operations, "_MOST_BYTES", sum(map(len, bodies[:2])))
+    monkeypatch.setattr(operations, "MOST_BYTES", sum(map(len, bodies[:2])))
     pieces, after = [], None
     while not pieces or after is not None:
         done = await DeadLetterOperations(database).replay_all(store.DeadLetterSelection(after=after), 10)

@@ -34,6 +34,8 @@ BODIES: dict[str, Any] = {
     "/v1/drafts/{content_id}/return": {"version": 1, "comment": "not theirs"},
     "/v1/drafts/{content_id}/reject": {"version": 1, "reason": "not theirs"},
     "/v1/workflows/{content_id}/retry": {},
+    "/v1/retries/run": {"type": "content.generate"},
+    "/v1/retries/cancel": {"type": "content.generate", "reason": "not theirs"},
     "/v1/content/{content_id}/placements/{target}": {},
     "/v1/judges/exams": {"judge": "model"},
     "/v1/keys": {"name": "another", "scopes": ["read"]},

@@ -12,7 +12,7 @@ from messaging.doctor import Finding, Report, Status
 from messaging.flow.transactions import Database
 
 
-class FindingView(View):
+class ProbeView(View):
     """What one probe found."""
 
     probe: Annotated[str, Field(examples=["dead_letter_exchange"])]
@@ -29,12 +29,12 @@ class FindingView(View):
 
 class DoctorReport(View):
     checked_at: datetime
-    findings: tuple[FindingView, ...]
+    findings: tuple[ProbeView, ...]
     """Of the broker, then of the database."""
 
     @classmethod
     def of(cls, report: Report) -> Self:
-        return cls(checked_at=report.checked_at, findings=tuple(map(FindingView.of, report.findings)))
+        return cls(checked_at=report.checked_at, findings=tuple(map(ProbeView.of, report.findings)))
 
 
 def doctor_routes(database: Database) -> APIRouter:
