@@ -112,7 +112,7 @@ def discard(
     by: By = None,
     yes: Yes = False,
 ) -> Result:
-    """Closes dead letters for good, without handling them.
+    """Closes dead letters without handling them. `restore` opens them again.
 
     For example:
 

@@ -13,7 +13,7 @@ from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
 from messaging import headers as header
 from messaging.flow.transactions import Database
 from messaging.storage import messages, running
-from messaging.storage.messages import MessageFilter, Place, RecordedMessage, State
+from messaging.storage.messages import ListPosition, MessageFilter, RecordedMessage, State
 from messaging.storage.running import RunningMessage
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -188,10 +188,10 @@ def message_routes(database: Database) -> APIRouter:
     return routes
 
 
-def _cursor(place: Place) -> str:
+def _cursor(place: ListPosition) -> str:
     return f"{(place.at - _EPOCH) // _MICROSECOND}-{place.event_id}"
 
 
-def _place(cursor: str) -> Place:
+def _place(cursor: str) -> ListPosition:
     microseconds, _, event_id = cursor.partition("-")
-    return Place(_EPOCH + int(microseconds) * _MICROSECOND, UUID(event_id))
+    return ListPosition(_EPOCH + int(microseconds) * _MICROSECOND, UUID(event_id))

@@ -116,7 +116,7 @@ class DeadLetterOperations:
     async def discard(
         self, dead: UUID, decision: store.OperatorDecision, brands: Collection[str] | None = None
     ) -> DeadLetterRefusal | UnknownDeadLetter | None:
-        """Closes a dead letter for good and returns None, or returns why not. `brands` as in `replay`."""
+        """Closes a dead letter without handling it and returns None, or returns why not. `brands` as in `replay`."""
         async with self._database.transaction() as tx:
             claimed = await store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
@@ -132,7 +132,7 @@ class DeadLetterOperations:
     async def discard_all(
         self, selection: store.DeadLetterSelection, limit: int, decision: store.OperatorDecision
     ) -> DiscardResult:
-        """Closes up to `limit` of the selected open dead letters for good, the oldest first."""
+        """Closes up to `limit` of the selected open dead letters without handling them, the oldest first."""
         async with self._database.transaction() as tx:
             ids = await store.discard_open(tx.connection, selection, limit, decision)
         if ids:

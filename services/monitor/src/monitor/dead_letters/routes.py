@@ -174,7 +174,7 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
 
     @routes.post(
         "/{dead_letter_id}/discard",
-        summary="Discard a dead letter for good",
+        summary="Discard a dead letter",
         responses={**UNKNOWN, **CONFLICT},
     )
     async def discard_dead_letter(
@@ -217,7 +217,7 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
 
     @routes.post(
         "/discard",
-        summary="Discard open dead letters for good, oldest first",
+        summary="Discard open dead letters, oldest first",
     )
     async def discard_dead_letters(caller: MayOperate, request: BulkDiscardRequest) -> BulkDiscarded:
         decision = request.decision(request.reason)

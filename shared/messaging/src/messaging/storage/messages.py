@@ -26,7 +26,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LARGEST_UUID: Final = 2**128 - 1
 
 
-class Place(NamedTuple):
+class ListPosition(NamedTuple):
     """The place of a message in the list, which is in descending order."""
 
     at: datetime
@@ -48,7 +48,7 @@ class MessageFilter:
 
 @dataclass(frozen=True, slots=True)
 class RecordedMessage:
-    place: Place
+    place: ListPosition
     """Its time is when the message was made, or, of a foreign id, ended; for one in the outbox, since when it is there."""
     state: State
     type: str
@@ -67,7 +67,7 @@ class RecordedMessage:
 @dataclass(frozen=True, slots=True)
 class MessagePage:
     items: tuple[RecordedMessage, ...]
-    next: Place | None
+    next: ListPosition | None
     reaches_back_to: datetime | None
     """When the oldest message of the record was made; None: the record is empty."""
     chains_since: datetime
@@ -76,7 +76,7 @@ class MessagePage:
 
 
 async def page(
-    connection: Connection, wanted: MessageFilter, *, after: Place | None, limit: int
+    connection: Connection, wanted: MessageFilter, *, after: ListPosition | None, limit: int
 ) -> MessagePage:
     """Returns the messages that match, the newest first; a page with fewer than `limit` may have a next one.
 
@@ -127,7 +127,7 @@ def _first_id_at(at: datetime) -> UUID:
     return UUID(int=max(0, min(milliseconds << 80, _LARGEST_UUID)))
 
 
-def _end_of_page(after: Place) -> UUID:
+def _end_of_page(after: ListPosition) -> UUID:
     """The ids below it have their place after `after`."""
     own = _time_of(after.event_id) if after.event_id.int >> 80 < 2**43 else None
     if own == after.at:
@@ -186,7 +186,7 @@ def _add_chain(conditions: _Conditions, wanted: MessageFilter) -> None:
 
 def _ended(row: Any, at: datetime) -> RecordedMessage:
     return RecordedMessage(
-        place=Place(at, UUID(int=row["event_id"].int)),
+        place=ListPosition(at, UUID(int=row["event_id"].int)),
         state=_OUTCOMES[row["outcome"]],
         type=row["type"],
         queue=row["queue"],
@@ -196,8 +196,12 @@ def _ended(row: Any, at: datetime) -> RecordedMessage:
 
 
 async def _timed(
-    connection: Connection, days: _DaysOfTheInbox, wanted: MessageFilter, after: Place | None, limit: int
-) -> tuple[Sequence[RecordedMessage], Place | None]:
+    connection: Connection,
+    days: _DaysOfTheInbox,
+    wanted: MessageFilter,
+    after: ListPosition | None,
+    limit: int,
+) -> tuple[Sequence[RecordedMessage], ListPosition | None]:
     """Returns messages whose ids have a time of the days that are kept; and where reading ended, if it is not at the end."""
     if _is_of_outbox(wanted):
         return (), None
@@ -230,11 +234,15 @@ async def _timed(
         f"select event_id from ({reading} offset {MOST_READ - 1} limit 1) as row",  # noqa: S608
         *arguments,
     )
-    return found, None if last is None else Place(_time_of(last), UUID(int=last.int))
+    return found, None if last is None else ListPosition(_time_of(last), UUID(int=last.int))
 
 
 async def _foreign(
-    connection: Connection, days: _DaysOfTheInbox, wanted: MessageFilter, after: Place | None, limit: int
+    connection: Connection,
+    days: _DaysOfTheInbox,
+    wanted: MessageFilter,
+    after: ListPosition | None,
+    limit: int,
 ) -> Sequence[RecordedMessage]:
     """Returns messages whose ids have no time, or one of other days: they are in the default partition, which has an index by time."""
     if _is_of_outbox(wanted):
@@ -262,7 +270,7 @@ _IS_RETRY: Final = "(exchange = {} and headers ->> {} is not null)"
 
 
 async def _outgoing(
-    connection: Connection, wanted: MessageFilter, after: Place | None, limit: int
+    connection: Connection, wanted: MessageFilter, after: ListPosition | None, limit: int
 ) -> Sequence[RecordedMessage]:
     """Returns messages in the outbox, but those with an outcome, which are on their way to the dead letters."""
     if wanted.state in _OUTCOMES.values():
@@ -298,7 +306,7 @@ def _waiting(row: Any) -> RecordedMessage:
     headers = json.loads(row["headers"])
     is_retry = row["exchange"] == RETURNS and header.ATTEMPT in headers
     return RecordedMessage(
-        place=Place(row["created_at"], UUID(int=row["event_id"].int)),
+        place=ListPosition(row["created_at"], UUID(int=row["event_id"].int)),
         state="waiting" if is_retry else "unsent",
         type=row["type"],
         queue=row["routing_key"],
