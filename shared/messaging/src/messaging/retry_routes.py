@@ -28,7 +28,7 @@ _TEXT: Final = 500
 _OPERATOR: Final = needs(Scope.OPERATE, of_all_brands=True)
 """A message need not name its brand."""
 _WHY: Final = {
-    RefusalReason.GONE: "it waits no more: its attempt has begun, or another person was faster",
+    RefusalReason.GONE: "no message waits under this id: its attempt has begun, another person was faster, or the id is not of `retries list`",
     RefusalReason.SENDING: "the service is handing it to the broker: look again in a moment",
     RefusalReason.ENDED: "a copy of the message has an outcome already, so this one will have no effect",
     RefusalReason.UNSUITABLE: "it is a dead letter that waits to be recorded: it can only be run now",
