@@ -27,7 +27,9 @@ FORBIDDEN_TO_BOUND = {
     "GET /v1/doctor",
     "GET /v1/documents",
     "GET /v1/messages",
+    "GET /v1/messages/outcomes",
     "GET /v1/messages/running",
+    "GET /v1/messages/sent",
     "GET /v1/retries",
     "POST /v1/retries/run",
     "POST /v1/retries/cancel",
@@ -59,7 +61,15 @@ async def walk(request: Any, make_database: Callable[[str], Awaitable[str]]) -> 
         made = Walk(
             http, [(m.upper(), p, o) for p, of in app.openapi()["paths"].items() for m, o in of.items()]
         )
-        made.places = {"slug": Place("rival", "noone"), "brand": Place("rival", "noone")}
+        made.places = {"slug": Place("rival", "noone"), "brand": Place("rival", "noone")} | {
+            # The same for everybody.
+            f"/v1/messages/{each}": Place(value, value)
+            for each, value in (
+                ("sent exchange", "commands"),
+                ("outcomes queue", "any"),
+                ("outcomes ids", ""),
+            )
+        }
         await FILLED[service](made, database)
         yield made
 

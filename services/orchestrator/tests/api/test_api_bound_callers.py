@@ -133,7 +133,8 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         # The same for everybody.
         "step": Place("fetch_research", "fetch_research"),
         "target": Place("rivals-blog", "nobodys-one"),
-        **dict.fromkeys(("version", "from", "to", "position"), Place("1", "1")),
+        **dict.fromkeys(("version", "from", "to", "position", "exchange", "queue"), Place("1", "1")),
+        "ids": Place("", ""),
     }
 
 

@@ -12,6 +12,7 @@ from chassis.http.callers import Scope
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
 from messaging import headers as header
 from messaging.flow.transactions import Database
+from messaging.ledger_routes import add_ledger_routes
 from messaging.storage import messages, running
 from messaging.storage.messages import ListPosition, MessageFilter, RecordedMessage, State
 from messaging.storage.running import RunningMessage
@@ -185,6 +186,7 @@ def message_routes(database: Database) -> APIRouter:
             found = await running.find(connection)
         return RunningMessageList(items=tuple(map(RunningMessageView.of, found.items)), now=found.now)
 
+    add_ledger_routes(routes, database)
     return routes
 
 

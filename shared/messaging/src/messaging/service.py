@@ -37,7 +37,7 @@ from messaging.flow.transactions import Database, Transaction
 from messaging.metrics import MessageMetrics
 from messaging.observing import spans
 from messaging.settings import ServiceSettings
-from messaging.storage import answers, crashes, origins, partitions, running
+from messaging.storage import answers, crashes, origins, partitions, running, sent
 from messaging.topology import dead_letter_queue, exchanges, work_queues
 
 log = structlog.get_logger(__name__)
@@ -65,7 +65,7 @@ class Service(App):
         spans.describe_process(catalogue, url)
         self._user = user_of(url)
         self._publisher = Publisher(url, name=name)
-        self._relay = Relay(self.connections, self._publisher)
+        self._relay = Relay(self.connections, self._publisher, records_sent=settings.message_ledger)
         self.database = Database(self.connections, self._relay, name, catalogue)
         self.database.process = self
         self._broker = RabbitBroker(
@@ -239,6 +239,7 @@ class Service(App):
                 await crashes.forget_old(connection)
                 await origins.forget_old(connection)
                 await running.forget_old(connection)
+                await sent.forget_old(connection)
                 while await answers.delete_expired(connection):
                     pass
                 await audit_log.forget(connection, self._keep_audit_log)

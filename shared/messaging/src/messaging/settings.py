@@ -21,3 +21,5 @@ class ServiceSettings(AppSettings):
     """Attempts before a message is dead-lettered; unset: the value of each queue's policy (5)."""
     retry_base_seconds: Annotated[float, Field(gt=0)] | None = None
     """Wait before the second attempt, doubled for each further one; unset: the policy's value (30)."""
+    message_ledger: bool = True
+    """Whether sent messages are recorded, so that the ledger can find those that have no outcome."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from pydantic import ValidationError
 
@@ -34,6 +35,14 @@ BodyDecoder = Callable[[bytes, str | None, dict[str, Any]], DecodeResult]
 """(body, AMQP type property, AMQP headers) → the result of decoding."""
 DeliveryReader = Callable[[Delivery], DecodeResult]
 """Decodes a delivery, with its exchange, routing key and user taken into account."""
+
+
+def event_id_in(body: bytes) -> UUID | None:
+    """The `event_id` of a message; None if its body is no envelope."""
+    try:
+        return EnvelopeHead.model_validate_json(body).event_id
+    except ValidationError:
+        return None
 
 
 def delivery_reader(decode: BodyDecoder) -> DeliveryReader:

@@ -19,7 +19,7 @@ from messaging.broker.publisher import Publisher
 from messaging.errors import BrokerUnavailableError, QueueFullError
 from messaging.flow.route_backoff import RouteBackoff
 from messaging.observing.counting import PublishCounts
-from messaging.storage import outbox
+from messaging.storage import outbox, sent
 from messaging.storage.outbox import OutboxRow
 
 log = structlog.get_logger(__name__)
@@ -43,11 +43,18 @@ class Relay:
     """Publishes the outbox of one database; several relays may share a database."""
 
     def __init__(
-        self, connections: Connections, publisher: Publisher, *, backlog_limit: int = BACKLOG_LIMIT
+        self,
+        connections: Connections,
+        publisher: Publisher,
+        *,
+        backlog_limit: int = BACKLOG_LIMIT,
+        records_sent: bool = True,
     ) -> None:
         self._connections = connections
         self._publisher = publisher
         self._backlog_limit = backlog_limit
+        self.records_sent = records_sent
+        """Whether it records which messages were sent, for the ledger."""
         self._lease = uuid4()
         self._routes = RouteBackoff()
         self.counts = PublishCounts()
@@ -147,7 +154,8 @@ class Relay:
             try:
                 async with self._connections.connection() as connection:
                     if done:
-                        await outbox.delete(connection, done, self._lease)
+                        delete = sent.delete_confirmed if self.records_sent else outbox.delete
+                        await delete(connection, done, self._lease)
                     for row, error in failed:
                         await self._give_back(connection, row, error)
                     if resting:

@@ -17,7 +17,7 @@ from chassis.tasks import cancel_all
 from messaging import fail_points
 from messaging.broker.deliveries import Delivery, UnsettledDeliveries
 from messaging.broker.subscription import Subscription
-from messaging.flow.codec import DeliveryReader, NotAnEnvelope
+from messaging.flow.codec import DeliveryReader, NotAnEnvelope, event_id_in
 from messaging.flow.dependencies import Dependency
 from messaging.flow.failures import Failure, failure_of, interruption
 from messaging.flow.handlers import Context, Handler, OnEach
@@ -91,6 +91,8 @@ class QueueRunner:
         self._commits: dict[int, tuple[Sequence[IncomingMessage], float]] = {}
         """Batches in transactions, by their identity."""
         self._interrupted: list[IncomingMessage] = []
+        self._held: dict[Delivery, UUID | None] = {}
+        """Unsettled deliveries at the last call of `held`, with their message once it was read."""
         self._crash_lock = crash_lock
         self._marked: dict[UUID, Delivery] = {}
         self._database_lost = asyncio.Event()
@@ -133,6 +135,14 @@ class QueueRunner:
                     attempt=incoming.attempt,
                     age=timedelta(seconds=now - began),
                 )
+
+    def held(self) -> list[UUID]:
+        """Returns the messages that were unsettled at the call before already, those in handlers too."""
+        self._held = {
+            each: (self._held[each] or event_id_in(each.body)) if each in self._held else None
+            for each in self._unsettled
+        }
+        return [event_id for event_id in self._held.values() if event_id is not None]
 
     async def stop(self, grace_seconds: float) -> None:
         """Takes no more deliveries, finishes work within the grace period and requeues the rest.

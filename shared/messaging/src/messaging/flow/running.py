@@ -19,7 +19,7 @@ _SHORTEST: Final = timedelta(seconds=1)
 
 
 class RunningNotes:
-    """Writes the row of this process in `running_messages` while one of its handlers takes long."""
+    """Writes the row of this process in `running_messages` while it has a message for long."""
 
     def __init__(self, connections: Connections, runners: Sequence[QueueRunner]) -> None:
         self._connections = connections
@@ -29,19 +29,20 @@ class RunningNotes:
         self._is_noted = False
 
     async def note(self) -> None:
-        """Renews the row, or removes it if no handler has run for long.
+        """Renews the row, or removes it if no handler has run for long and no message is held.
 
         Raises:
             DatabaseUnavailableError: the database is unavailable.
         """
         messages = [each for each in self._messages() if each.age >= _SHORTEST]
-        if not messages and not self._is_noted:
+        held = [event_id for runner in self._runners for event_id in runner.held()]
+        if not messages and not held and not self._is_noted:
             return
         async with self._connections.connection() as connection:
-            if messages:
+            if messages or held:
                 # Before the statement: its reply may be lost.
                 self._is_noted = True
-                await running.renew(connection, self._process, self._host, os.getpid(), messages)
+                await running.renew(connection, self._process, self._host, os.getpid(), messages, held)
             else:
                 await running.clear(connection, self._process)
                 self._is_noted = False

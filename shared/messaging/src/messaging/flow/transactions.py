@@ -217,6 +217,11 @@ class Database:
         """The address of the service's broker, with the password."""
         return self._relay.publisher.url
 
+    @property
+    def records_sent(self) -> bool:
+        """Whether this process records which messages it sends."""
+        return self._relay.records_sent
+
     @cached_property
     def doctor(self) -> Doctor:
         """Probes this database and the service's broker."""

@@ -13,6 +13,8 @@ LEASE: Final = timedelta(seconds=15)
 """For how long a process counts as alive without renewing its row."""
 MOST_LISTED: Final = 500
 """Messages in a list, and of one process."""
+MOST_HELD: Final = 5000
+"""Messages that a process holds, at most; the broker gives it no more than a few hundred of each queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +55,14 @@ class RunningList:
 
 
 async def renew(
-    connection: Connection, process: UUID, host: str, pid: int, messages: Sequence[HandlerRun]
+    connection: Connection,
+    process: UUID,
+    host: str,
+    pid: int,
+    messages: Sequence[HandlerRun],
+    held: Sequence[UUID] = (),
 ) -> None:
-    """Writes down the messages in the handlers of a process, the longest running first, `MOST_LISTED` at most."""
+    """Writes down the messages in the handlers of a process, the longest running first, `MOST_LISTED` at most, and those it holds."""
     oldest = sorted(messages, key=lambda each: each.age, reverse=True)[:MOST_LISTED]
     rows = [
         {
@@ -70,19 +77,21 @@ async def renew(
     ]
     await connection.execute(
         """
-        insert into running_messages (process, host, pid, seen_at, messages)
-        values ($1, $2, $3, clock_timestamp(), $4::text::jsonb)
-        on conflict (process) do update set seen_at = excluded.seen_at, messages = excluded.messages
+        insert into running_messages (process, host, pid, seen_at, messages, held)
+        values ($1, $2, $3, clock_timestamp(), $4::text::jsonb, $5)
+        on conflict (process) do update
+        set seen_at = excluded.seen_at, messages = excluded.messages, held = excluded.held
         """,
         process,
         host,
         pid,
         json.dumps(rows),
+        list(held[:MOST_HELD]),
     )
 
 
 async def clear(connection: Connection, process: UUID) -> None:
-    """Removes the row of a process that has no message in a handler."""
+    """Removes the row of a process that has no message for long."""
     await connection.execute("delete from running_messages where process = $1", process)
 
 

@@ -30,6 +30,7 @@ import messaging.storage.crashes
 import messaging.storage.inbox
 import messaging.storage.origins
 import messaging.storage.outbox
+import messaging.storage.sent
 from faults.simulation import bodies
 from faults.simulation.course import ScheduleCourse
 from faults.simulation.database import tables
@@ -40,6 +41,7 @@ _MODULES: Final[dict[str, ModuleType]] = {
     "inbox": messaging.storage.inbox,
     "origins": messaging.storage.origins,
     "outbox": messaging.storage.outbox,
+    "sent": messaging.storage.sent,
     "crashes": messaging.storage.crashes,
 }
 

@@ -16,7 +16,7 @@ from messaging.errors import WaitFor
 from messaging.flow.failures import failure_of
 from messaging.flow.intake import IncomingMessage
 from messaging.flow.runner import QueueRunner
-from messaging.storage import crashes, inbox, outbox
+from messaging.storage import crashes, inbox, outbox, sent
 from messaging.storage.inbox import InboxRow
 
 
@@ -63,7 +63,7 @@ def _lease_fencing() -> None:
     async def delete(connection: Connection, ids: Collection[UUID], lease: UUID) -> None:
         await connection.execute("delete from outbox where id = any($1::uuid[])", list(ids))
 
-    outbox.delete = delete
+    outbox.delete = sent.delete_confirmed = delete
 
 
 def _batch_redo() -> None:

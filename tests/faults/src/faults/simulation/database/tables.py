@@ -318,6 +318,8 @@ FUNCTIONS: Final[dict[str, dict[str, Any]]] = {
         "release": give_back,
         "measure_backlog": pending,
     },
+    # Its record of what was sent is for the ledger, which is not simulated.
+    "sent": {"delete_confirmed": delete},
     "origins": {
         "insert": insert_origins,
         "find": find_origins,
