@@ -20,6 +20,7 @@ from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublish
 from messaging import Context, Service, ServiceSettings, Unprocessable, on_each
+from messaging.running_code import running_code
 from messaging.testing import Broker
 from monitor.app import build
 from monitor.settings import Settings
@@ -365,6 +366,12 @@ async def test_a_group_is_replayed_in_steps_until_the_same_failure_comes_back(
             return groups if groups and groups[0]["count"] == 3 else None
 
         [group] = await eventually(grouped)
+        since = {"changed": 0, "same": 0, "unknown": 3, "away": ["publisher"]}
+        assert group["code_since"] == since  # no address of it is given
+        assert "3 not known; publisher does not answer" in (await operator("list", "--summary")).out
+        own = running_code(CATALOGUE.system, "publisher")
+        assert [(each["code"], each["count"]) for each in group["codes"]] == [(own.hash, 3)]
+        assert (await operator("list", "--code", own.hash, "--json")).json()["matching"] == 3
         canary = ("replay", "--group", group["group"], "--canary", "--wait", "--timeout", "60")
         stopped = await operator(*canary, "--json")
         broken.clear()
@@ -405,7 +412,7 @@ async def test_terminals_get_whole_lines_and_no_foreign_control_characters(
 
 
 def test_a_group_takes_whole_lines_too(tmp_path: Path) -> None:
-    group = {
+    group: dict[str, Any] = {
         "group": "5f0c3a9b1e77d204",
         "count": 1200,
         "queue": "publisher-commands",
@@ -414,14 +421,40 @@ def test_a_group_takes_whole_lines_too(tmp_path: Path) -> None:
         "frame": "publisher/handlers.py:41 in publish",
         "newest_id": str(uuid4()),
         "newest_detail": "x" * 500,
+        "code_since": {"changed": 37, "same": 3, "unknown": 1160, "away": ["publisher"]},
     }
     with (tmp_path / "out").open("w") as file:
         console = Console(force_terminal=True, width=80, record=True, file=file)
         show_groups(console, [group])
     lines = console.export_text(styles=False).splitlines()
-    assert [len(line) <= 80 for line in lines] == [True] * 4
+    assert [len(line) <= 80 for line in lines] == [True] * 5
     assert lines[0] == "5f0c3a9b1e77d204  1,200  publisher-commands  exhausted"
     assert group["newest_id"] in lines[2]
+    assert lines[4].startswith("  37 of 1,200 failures ran code that has changed since; 1,160 not known; ")
+
+
+async def test_code_that_has_changed_since_is_told(operator: Operator, rabbitmq_url: str) -> None:
+    present = running_code(CATALOGUE.system, "monitor").hash
+    former = "0" * 16
+    async with Broker.connected(rabbitmq_url) as broker:
+        for code in (former, former, present, None):
+            facts = {"failure-reason": "permanent", "failure-message": "x", "failure-service": "monitor"}
+            facts |= {"failure-code": code} if code else {}
+            await broker.publish("dead-letters", "publisher-commands", command(), headers=facts)
+
+    async def grouped() -> Any:
+        groups = (await operator("list", "--summary", "--json")).json()["groups"]
+        return groups if groups and groups[0]["count"] == 4 else None
+
+    [group] = await eventually(grouped)
+    assert group["code_since"] == {"changed": 2, "same": 1, "unknown": 1, "away": []}
+    told = (await operator("list", "--summary")).out
+    assert "2 of 4 failures ran code that has changed since; 1 not known" in told
+    for code, since, count in ((former, "changed", 2), (present, "same", 1)):
+        found = (await operator("list", "--code", code, "--json")).json()["items"]
+        assert len(found) == count
+        shown = await operator("show", found[0]["id"], "--json")
+        assert shown.json()["code_since"] == since
 
 
 async def test_after_make_up_the_monitor_is_found_where_the_settings_say(operator: Operator) -> None:

@@ -429,6 +429,42 @@ async def test_like_failures_are_grouped(api: httpx.AsyncClient, record: Record,
     assert groups[0]["types"] == ["content.publish"]
 
 
+async def test_a_group_tells_in_which_code_its_messages_failed(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath
+) -> None:
+    former, present = "0123456789abcdef", "fedcba9876543210"
+    old = await record(*(new_death(code=former, version="1.0") for _ in range(2)))
+    await record(new_death(code=present, version="1.1"), new_death(), new_death(new_envelope_of_other_type()))
+    [group] = (await api.get(f"{LIST}/summary")).json()["groups"]
+    assert (group["count"], group["codes"]) == (
+        5,
+        [
+            {"service": "publisher", "code": former, "version": "1.0", "count": 2},
+            {"service": "publisher", "code": present, "version": "1.1", "count": 1},
+        ],
+    )
+    assert (await api.get(f"{LIST}/summary", params={"group": "0"})).json() == {"groups": []}
+    assert (await api.get(f"{LIST}/summary", params={"group": group["group"]})).json()["groups"] == [group]
+    found = (await api.get(LIST, params={"group": group["group"], "code": former})).json()
+    assert (found["matching"], {item["id"] for item in found["items"]}) == (2, set(map(str, old)))
+    assert {(item["code"], item["version"]) for item in found["items"]} == {(former, "1.0")}
+    sent = (await api.post(f"{LIST}/replay", json={"code": former})).json()
+    assert {each["id"] for each in sent["replays"]} == set(map(str, old))
+
+
+def new_envelope_of_other_type() -> bytes:
+    """A message of the same failure, of another type."""
+    return json.dumps(
+        {
+            "event_id": str(uuid4()),
+            "type": "content.unpublish",
+            "source": "orchestrator",
+            "timestamp": "2026-01-02T03:04:05Z",
+            "payload": {},
+        }
+    ).encode()
+
+
 async def test_without_a_database_the_api_says_so(api: httpx.AsyncClient, database: Database) -> None:
     await database._connections.close()
     answer = await api.get(LIST)

@@ -1,6 +1,6 @@
 """Lists and groups of many dead letters: their contents, made without reading every dead letter."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -20,10 +20,11 @@ MANY = 20_000
 # Several are recorded by each transaction, and thus at the same time.
 FILL = """
 insert into dead_messages (id, event_id, queue, type, correlation_id, payload, headers, reason, exception_type, detail, stack,
-    frame, attempts, failed_at, recorded_at, replayable, state, replayed_at, replay_event_id, resolution, resolved_at, brand_slug)
+    service, code, version, frame, attempts, failed_at, recorded_at, replayable, state, replayed_at, replay_event_id, resolution, resolved_at, brand_slug)
 select gen_random_uuid(), gen_random_uuid(), (array['social-commands', 'publisher-commands'])[1 + n % 2],
     (array['social.create', 'content.publish', null])[1 + n % 3], 'chain-' || n, convert_to(repeat('x', 400), 'UTF8'), '{}',
     (array['exhausted', 'permanent'])[1 + n / 4 % 2], (array['Gone', null])[1 + n / 8 % 2], 'detail ' || n, repeat('stack ', 60),
+    'publisher', (array['0123456789abcdef', 'fedcba9876543210', null])[1 + n / 100 % 3], '0.1.0',
     (array['a.py:1 in x', 'b.py:2 in y', null])[1 + n / 16 % 3], 5, now() - n * interval '1 second',
     now() - n / 20 * interval '1 minute', true, s.state, case when s.state = 'replaying' then now() end,
     case when s.state = 'replaying' then gen_random_uuid() end, case when s.state = 'resolved' then 'handled' end,
@@ -216,6 +217,8 @@ async def test_like_failures_are_told_with_their_types_times_and_newest(
         (detail,) = (letter["detail"] for letter in found if letter["id"] == newest)
         assert (group["newest_id"], group["newest_detail"]) == (newest, detail)
         assert group["types"] == sorted({letter["type"] for letter in found} - {None})
+        codes = Counter(letter["code"] for letter in found if letter["code"])
+        assert {each["code"]: each["count"] for each in group["codes"]} == codes
         assert (group["count"], group["first_failed_at"], group["last_failed_at"]) == (
             len(found),
             min(letter["failed_at"] for letter in found),

@@ -85,6 +85,8 @@ HEADER_NAMES = st.sampled_from(
         "failure-last-at",
         "failure-service",
         "failure-type",
+        "failure-code",
+        "failure-version",
     ]
 )
 HEADER_VALUES: st.SearchStrategy[Any] = st.recursive(

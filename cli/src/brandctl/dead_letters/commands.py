@@ -7,11 +7,16 @@ import typer
 
 from brandctl.commands import Group, Result
 from brandctl.dead_letters import view
+from brandctl.dead_letters.code_changes import PresentCode, code_since, count_code
 from brandctl.dead_letters.deciding import discard, replay, restore
 from brandctl.dead_letters.filters import DeadLetterSelection, with_filters
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import out
 from client.services.monitor import Monitor
+from client.services.orchestrator import Orchestrator
+from client.services.publisher import Publisher
+from client.services.research import Research
+from client.services.social import Social
 
 app = Group(
     "dead-letters",
@@ -39,6 +44,10 @@ _SHOWN: Final = ("items", "next", "matching", "open")
 @with_filters
 def list_letters(
     monitor: Monitor,
+    orchestrator: Orchestrator,
+    research: Research,
+    publisher: Publisher,
+    social: Social,
     state: Literal["open", "replaying", "resolved", "discarded", "all"] = "open",
     *,
     wanted: DeadLetterSelection,
@@ -59,7 +68,7 @@ def list_letters(
         state: Only those in this state.
         limit: At most so many.
         before: Only those older than this one.
-        summary: Group equal failures.
+        summary: Group equal failures, and say how many ran code that has changed since.
     """
     wanted_state = None if state == "all" else state
     if summary:
@@ -70,6 +79,11 @@ def list_letters(
         groups: list[Any] = monitor.summarize_dead_letters(state=wanted_state, queue=wanted.queue)["groups"]
         if not groups:
             return Result({"groups": groups}, error="No dead letters match.")
+        present = PresentCode((orchestrator, research, publisher, social, monitor))
+        groups = [
+            {**each, "code_since": count_code(each.get("codes", ()), each["count"], present)}
+            for each in groups
+        ]
         return Result({"groups": groups}, partial(view.show_groups, out(), groups))
     page = monitor.list_dead_letters(state=wanted_state, **wanted.arguments, limit=limit, before=before)
     items: list[Any] = page["items"]
@@ -82,9 +96,14 @@ def list_letters(
 
 @app.command()
 def show(
-    monitor: Monitor, dead: Annotated[str, typer.Argument(metavar="ID", parser=parse_reference)]
+    monitor: Monitor,
+    orchestrator: Orchestrator,
+    research: Research,
+    publisher: Publisher,
+    social: Social,
+    dead: Annotated[str, typer.Argument(metavar="ID", parser=parse_reference)],
 ) -> Result:
-    """Shows one dead letter: why it died, where, its headers and its body.
+    """Shows one dead letter: why it died, where, whether that code has changed since, its headers and its body.
 
     For example:
 
@@ -93,8 +112,10 @@ def show(
     Options:
         dead: An id from `list`.
     """
-    letter = monitor.get_dead_letter(dead)
-    return Result(letter, lambda: view.show_full(out(), {**letter}))
+    letter: dict[str, Any] = {**monitor.get_dead_letter(dead)}
+    present = PresentCode((orchestrator, research, publisher, social, monitor))
+    letter["code_since"] = code_since(letter, present)
+    return Result(letter, lambda: view.show_full(out(), letter))
 
 
 for each in (replay, discard, restore):

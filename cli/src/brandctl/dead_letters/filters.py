@@ -18,6 +18,10 @@ TypeName = Annotated[
 FailureGroup = Annotated[
     str | None, typer.Option(help="Only this group of equal failures, from `list --summary`.")
 ]
+Code = Annotated[
+    str | None,
+    typer.Option(help="Only those that failed in this code, from `show` or `list --summary --json`."),
+]
 Chain = Annotated[str | None, typer.Option("--correlation-id", help="Only those of this chain of messages.")]
 MessageId = Annotated[
     str | None, typer.Option(help="Only the one with this id, of the dead letter, its message or its replay.")
@@ -56,6 +60,7 @@ class DeadLetterSelection:
     queue: str | None = None
     type: str | None = None
     group: str | None = None
+    code: str | None = None
     correlation_id: str | None = None
     message_id: str | None = None
     error: str | None = None
@@ -75,6 +80,7 @@ class DeadLetterSelection:
             (" of ", self.queue),
             (" of type ", self.type),
             (" of group ", self.group),
+            (" of the code ", self.code),
             (" of chain ", self.correlation_id),
             (" with the id ", self.message_id),
             (" with the error ", None if self.error is None else f"“{self.error}”"),
@@ -91,6 +97,7 @@ _OPTIONS: Final = {
     "queue": Queue,
     "type_name": TypeName,
     "group": FailureGroup,
+    "code": Code,
     "correlation_id": Chain,
     "message_id": MessageId,
     "error": ErrorText,

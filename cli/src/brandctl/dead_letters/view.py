@@ -9,13 +9,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from brandctl.dead_letters.code_changes import in_words
 from brandctl.tables import show_table
 from brandctl.terminal import printable
 
 _COLOURS: Final = {"open": "red", "replaying": "yellow", "resolved": "green", "discarded": "dim"}
 _FACTS: Final = (
     "id", "state", "resolution", "queue", "type", "source", "event_id", "correlation_id", "reason", "exception_type",
-    "detail", "frame", "group", "attempts", "service", "first_failed_at", "failed_at", "recorded_at", "replayable",
+    "detail", "frame", "group", "attempts", "service", "version", "code", "code_since", "first_failed_at", "failed_at", "recorded_at", "replayable",
     "replayed_at", "replay_event_id", "replay_of", "replaced_by", "resolved_at", "decided_by", "decided_why",
     "payload_bytes",
 )  # fmt: skip
@@ -56,10 +57,11 @@ def show_groups(console: Console, groups: Sequence[dict[str, Any]]) -> None:
                 group["newest_id"],
                 group["newest_detail"],
                 group["group"],
+                in_words(group["code_since"]) or "-",
             )
             for group in groups
         ]
-        headings = ("count", "queue", "reason", "exception", "where", "newest", "its detail", "group")
+        headings = ("count", "queue", "reason", "exception", "where", "newest", "its detail", "group", "code")
         show_table(headings, rows)
         return
     for group in groups:
@@ -73,12 +75,14 @@ def show_groups(console: Console, groups: Sequence[dict[str, Any]]) -> None:
         _line(console, f"  {group['exception_type'] or '-'}", (group["frame"] or "-", ""))
         _line(console, f"  newest {group['newest_id']}")
         _line(console, f"  {group['newest_detail']}")
+        if told := in_words(group["code_since"]):
+            _line(console, f"  {told}")
 
 
 def show_full(console: Console, letter: dict[str, Any]) -> None:
     table = Table.grid(padding=(0, 2))
     for name in _FACTS:
-        if letter[name] is not None:
+        if letter.get(name) is not None:  # an older monitor knows fewer
             value = printable(str(letter[name]), keep_lines=True)
             style = _COLOURS.get(value, "") if name == "state" else ""
             table.add_row(Text(name, style="bold"), Text(value, style=style))

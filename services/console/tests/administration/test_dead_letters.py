@@ -18,6 +18,7 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublish
 from messaging import Context, Record, Service, ServiceSettings, Unprocessable, on_each
+from messaging.running_code import running_code
 from messaging.testing import Broker
 
 LIST = "/dead-letters"
@@ -157,6 +158,60 @@ async def test_a_message_fails_is_looked_at_replayed_fails_again_and_is_handled_
     whole = (await person.get(f"{LIST}/{again}/message.json")).json()
     assert whole["payload"]["payload"]["content_id"] == str(content)
     assert str(again) in (await person.get(f"{LIST}?state=any&chain=chain-acme")).text
+
+
+@pytest.mark.extended
+async def test_pages_tell_whether_the_code_that_failed_has_changed_since(
+    console: Any, rabbitmq_url: str, person: httpx.AsyncClient, signed_in_as: Any
+) -> None:
+    await console.orchestrator.set_brand("acme", name="Acme")
+    present = running_code(CATALOGUE.system, "orchestrator")
+    former = "0" * 16
+    async with Broker.connected(rabbitmq_url) as broker:
+
+        async def fail(service: str, code: str | None) -> None:
+            document = {
+                "event_id": str(new_event_id()),
+                "type": "content.publish",
+                "source": "orchestrator",
+                "timestamp": "2026-01-02T03:04:05Z",
+                "payload": {"brand_slug": "acme", "content_id": str(new_event_id()), "target": "site"},
+            }
+            facts = {"failure-reason": "permanent", "failure-message": "x", "failure-service": service}
+            facts |= {"failure-code": code, "failure-version": "0.0.9"} if code else {}
+            await broker.publish(
+                "dead-letters", "publisher-commands", json.dumps(document).encode(), headers=facts
+            )
+
+        for service, code in (
+            ("orchestrator", former),
+            ("orchestrator", former),
+            ("orchestrator", present.hash),
+            ("publisher", former),
+            ("publisher", None),
+        ):
+            await fail(service, code)
+    await open_letters(person, 5)
+    told = "2 of 5 failures ran code that has changed since. Of 2 it is not known. No answer from: publisher."
+    listed = (await person.get(LIST)).text
+    assert told in listed
+    group = re.search(r"\?group=([0-9a-f]+)", listed)
+    assert group is not None
+    shown = (await person.get(f"{LIST}?group={group[1]}")).text
+    assert told in shown
+    assert shown.count("changed since</span>") == 1
+    assert shown.count("runs now</span>") == 1
+    old = await open_letters(person, 3, f"?group={group[1]}&code={former}")
+    letters = {one: (await person.get(f"{LIST}/{one}")).text for one in old}
+    assert sum("This code has changed since." in text for text in letters.values()) == 2
+    assert sum("not known. No answer from: publisher." in text for text in letters.values()) == 1
+    [now] = await open_letters(person, 1, f"?code={present.hash}")
+    assert "This code runs now." in (await person.get(f"{LIST}/{now}")).text
+    # Who is bound to a brand may not ask the services.
+    async with signed_in_as("Otto", "operator", ["acme"]) as otto:
+        bound = (await otto.get(f"{LIST}/{now}")).text
+        assert "0.0.9" in bound
+        assert "changed since." not in bound
 
 
 @pytest.mark.extended

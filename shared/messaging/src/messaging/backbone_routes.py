@@ -3,7 +3,6 @@
 import asyncio
 import socket
 from datetime import datetime
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter
@@ -13,6 +12,7 @@ from chassis.http.api import View, needs, router
 from chassis.http.callers import Scope
 from messaging.broker.queue_depths import read_queue_depths
 from messaging.flow.transactions import Database
+from messaging.running_code import running_code
 
 COUNT_LIMIT: Final = 100_000
 """Rows of the outbox counted at most."""
@@ -65,6 +65,8 @@ class BackboneView(View):
     process: str
     """Name of its machine or container."""
     version: str
+    code: Annotated[str | None, Field(examples=["31e73da8a3441508"])]
+    """A hash of the source that it runs; dead letters have that of the code in which they failed. Null if its source cannot be read."""
     is_ready: bool
     problems: tuple[ProblemView, ...]
     """What keeps it from working."""
@@ -105,6 +107,7 @@ async def _read(database: Database) -> BackboneView:
     process = database.process
     consumed = {} if process is None else process.consumed
     breakers = {} if process is None else process.breakers
+    code = running_code(database.catalogue.system, database.service)
     problems, depths, outbox = await asyncio.gather(
         _problems(database),
         read_queue_depths(database.broker_url, consumed, name=f"{database.service} backbone"),
@@ -112,7 +115,8 @@ async def _read(database: Database) -> BackboneView:
     )
     return BackboneView(
         process=socket.gethostname(),
-        version=_version(f"{database.catalogue.system}-{database.service}"),
+        version=code.version,
+        code=code.hash or None,
         is_ready=not problems,
         problems=tuple(ProblemView(part=part, problem=text) for part, text in problems.items()),
         breakers=tuple(BreakerView(name=name, trouble=trouble) for name, trouble in breakers.items()),
@@ -137,10 +141,3 @@ async def _problems(database: Database) -> dict[str, str]:
 async def _outbox(database: Database) -> Any:
     async with database.connection() as connection:
         return await connection.fetchrow(_OUTBOX, COUNT_LIMIT)
-
-
-def _version(distribution: str) -> str:
-    try:
-        return version(distribution)
-    except PackageNotFoundError:
-        return ""

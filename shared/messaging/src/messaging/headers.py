@@ -38,6 +38,9 @@ FAILURE_FIRST_AT: Final = "failure-first-at"
 FAILURE_LAST_AT: Final = "failure-last-at"
 FAILURE_SERVICE: Final = "failure-service"
 FAILURE_QUEUE: Final = "failure-queue"
+FAILURE_CODE: Final = "failure-code"
+"""Hash of the source of the service in which it failed: `messaging.running_code`."""
+FAILURE_VERSION: Final = "failure-version"
 
 
 class Reason(StrEnum):

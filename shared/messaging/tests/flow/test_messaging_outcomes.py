@@ -12,6 +12,7 @@ import pytest
 
 from chassis.testing import eventually, running
 from envelope import DomainMessage, encode, new_event_id
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
     AuditCompleted,
     ContentGenerate,
@@ -21,6 +22,7 @@ from envelope.brand.payloads import (
 )
 from messaging import Context, QueuePolicy, Record, RetryLater, Transaction, Unprocessable, on_batch, on_each
 from messaging.flow.dead_letters import read
+from messaging.running_code import running_code
 from messaging.topology import DELIVERY_LIMIT
 
 QUEUE = "research-commands"
@@ -251,6 +253,9 @@ async def test_an_exhausted_message_is_one_dead_letter_with_its_facts(world, han
     letter = read(arrived.body, dict(arrived.headers), QUEUE)
     assert (letter.dead_event_id, letter.message_type) == (message.event_id, "research.requested")
     assert (letter.reason, letter.attempts, letter.service) == ("exhausted", 3, "research")
+    code = running_code(CATALOGUE.system, "research")
+    assert (letter.code, letter.version) == (code.hash, code.version)
+    assert code.hash
     assert (letter.exception_type, letter.detail) == ("ConnectionError", "the other side is away")
     assert "raise ConnectionError" in (letter.stack or "")
     assert letter.first_failed_at is not None

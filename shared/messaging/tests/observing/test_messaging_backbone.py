@@ -11,10 +11,12 @@ from starlette.requests import Request
 from chassis.http.api import add_routes, api
 from chassis.http.callers import Caller, Scope
 from chassis.testing import eventually, running
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import Service, WaitFor, on_batch
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
+from messaging.running_code import running_code
 
 QUEUE = "research-commands"
 BACKBONE = "/v1/backbone"
@@ -61,6 +63,7 @@ async def test_a_service_tells_of_its_queues_its_outbox_and_what_it_waits_for(wo
                 raise ConnectionError("no route")
         found = (await client.get(BACKBONE)).json()
     assert (found["is_ready"], found["problems"]) == (True, [])
+    assert found["code"] == running_code(CATALOGUE.system, "research").hash != ""
     assert found["queues"] == [{"queue": QUEUE, "ready": 0, "consumers": 1, "is_consumed": True}]
     assert found["outbox"] == {"depth": 2, "due": 0, "oldest_due_at": None}
     assert [each["name"] for each in found["breakers"]] == ["gateway"]

@@ -22,6 +22,13 @@ from console.dead_letters.acting import (
     act_on_many,
     decision_of,
 )
+from console.dead_letters.code_changes import (
+    NOTHING_KNOWN,
+    PresentCode,
+    compare,
+    compare_letter,
+    read_present_code,
+)
 from console.dead_letters.views import LetterFilter
 from console.notices import told
 from console.pages import (
@@ -99,18 +106,30 @@ async def _list(
         calls["grouped"] = viewer.monitor.summarize_dead_letters(
             state=arguments["state"], queue=wanted.queue or None
         )
+    if wanted.group and arguments["state"]:
+        calls["of_group"] = viewer.monitor.summarize_dead_letters(
+            state=arguments["state"], group=wanted.group
+        )
     parts = await viewer.gather(**calls)
     canaries: Any = None
     if wanted.group:
         canaries = await viewer.ask_one(
             "monitor", viewer.monitor.list_canary_replays(group=wanted.group, limit=1)
         )
+    grouped = parts.get("grouped", {"groups": []})
+    of_group = parts.get("of_group")
+    shown = [*grouped["groups"][: views.GROUPS], *(of_group["groups"] if of_group else ())] if grouped else []
+    present = await read_present_code(
+        viewer, {code["service"] for each in shown for code in each.get("codes", ())}
+    )
     return _page(
         request,
         viewer,
         wanted,
         found=parts["found"],
-        grouped=parts.get("grouped", {"groups": []}),
+        grouped=grouped,
+        code_of_group=of_group["groups"][0] if of_group and of_group["groups"] else None,
+        present=present,
         canary=canaries["items"][0] if isinstance(canaries, dict) and canaries["items"] else None,
         refusal=refusal,
         status=status,
@@ -127,6 +146,8 @@ def _page(
     refusal: str,
     status: int,
     canary: Any = None,
+    code_of_group: Any = None,
+    present: PresentCode = NOTHING_KNOWN,
 ) -> Response:
     return page(
         request,
@@ -143,6 +164,9 @@ def _page(
         tones=views.TONES,
         most_at_once=MOST_AT_ONCE,
         canary=canary,
+        code_of_group=code_of_group,
+        present=present,
+        compare=compare,
         chosen_state=views.STATE_FOR[wanted.verbs[0]] if wanted.verbs else "",
         hidden=[name for name in LetterFilter.__slots__ if name != "after"],
         most_attempts=views.MOST_ATTEMPTS,
@@ -189,6 +213,7 @@ async def _letter(
 ) -> Response:
     letter = await viewer.monitor.get_dead_letter(str(dead_letter_id))
     brand = views.brand_of(letter)
+    present = await read_present_code(viewer, [letter["service"]] if letter.get("code") else [])
     return page(
         request,
         viewer,
@@ -196,6 +221,7 @@ async def _letter(
         status=status,
         letter=letter,
         message=views.message_of(letter),
+        code=compare_letter(letter, present),
         tone=views.TONES.get(letter["state"], "plain"),
         about=brand if brand in {each.slug for each in viewer.brands} else "",
         group_query=LetterFilter(group=letter["group"]).query(),

@@ -33,6 +33,8 @@ class LetterFilter:
     queue: str = ""
     type: str = ""
     group: str = ""
+    code: str = ""
+    """A hash of the source in which they failed."""
     chain: str = ""
     """A correlation id."""
     id: str = ""
@@ -81,7 +83,7 @@ class LetterFilter:
     @property
     def is_narrow(self) -> bool:
         """Whether it leaves out letters of the state, so that their groups say nothing of the list."""
-        return bool(self.type or self.group or self.error) or self.has_details
+        return bool(self.type or self.group or self.code or self.error) or self.has_details
 
     @property
     def is_set(self) -> bool:
@@ -113,6 +115,7 @@ class LetterFilter:
             "queue": self.queue or None,
             "type": self.type or None,
             "group": self.group or None,
+            "code": self.code or None,
             "correlation_id": self.chain or None,
             "message_id": self.id or None,
             "error": self.error or None,
@@ -129,7 +132,7 @@ class LetterFilter:
 
         It changes with each letter that becomes open or ceases to be.
         """
-        wider = replace(self, error="", text="", least="", most="", since="", before="")
+        wider = replace(self, code="", error="", text="", least="", most="", since="", before="")
         return (replace(wider, id="") if self.unreadable else wider).arguments("UTC")
 
     def query(self, *, after: object = None, **changed: str) -> str:

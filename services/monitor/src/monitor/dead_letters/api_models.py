@@ -17,6 +17,7 @@ MAX_BULK: Final = 500
 MESSAGE_ID: Final = "Id of the dead letter, of its message or of its replay."
 ERROR: Final = "Part of the exception's type, of the error's text or of the stack frame; upper and lower case are the same."
 PAYLOAD: Final = "Part of the body, with the upper and lower case that it has there."
+CODE: Final = "Only those that failed in this code: `code` of a dead letter or of the summary."
 FAILED_SINCE: Final = "Only those whose last attempt failed at this time or later."
 FAILED_BEFORE: Final = "Only those whose last attempt failed before this time."
 
@@ -51,6 +52,10 @@ class DeadLetterView(View):
     frame: str | None = Field(description="Innermost frame of the stack: where it failed.")
     attempts: int
     service: str | None = Field(description="The service whose handler failed.")
+    code: str | None = Field(
+        description="Hash of the service's source when it failed. The service's `GET /v1/backbone` has the present one. Null if unknown."
+    )
+    version: str | None = Field(description="Version of the service when it failed.")
     first_failed_at: datetime | None
     failed_at: datetime
     recorded_at: datetime
@@ -109,6 +114,15 @@ class DeadLetterPage(View):
     now: datetime = Field(description="The time of this page; bulk replay takes it as `until`.")
 
 
+class FailedCode(View):
+    """The code of a service in which dead letters failed."""
+
+    service: str | None
+    code: str
+    version: str | None
+    count: int
+
+
 class FailureGroup(View):
     """Dead letters with the same queue, reason, exception type and stack frame."""
 
@@ -119,6 +133,9 @@ class FailureGroup(View):
     frame: str | None
     count: int
     types: list[str]
+    codes: list[FailedCode] = Field(
+        description="The code in which they failed, that of most first; those of unknown code are left out."
+    )
     first_failed_at: datetime
     last_failed_at: datetime
     newest_id: UUID
@@ -162,6 +179,7 @@ class _Bulk(BaseModel):
     group: StoredText | None = Field(
         default=None, description="Only this failure group: `group` of the summary."
     )
+    code: StoredText | None = Field(default=None, description=CODE)
     correlation_id: StoredText | None = None
     message_id: UUID | None = Field(default=None, description=MESSAGE_ID)
     error: StoredText | None = Field(default=None, description=ERROR)

@@ -41,6 +41,8 @@ class DeadLetterFilter:
     correlation_id: str | None = None
     replayable: bool | None = None
     group: str | None = None
+    code: str | None = None
+    """Hash of the source in which they failed."""
     brands: Collection[str] | None = None
     """The brands that the caller may see."""
     keyword: str | None = None
@@ -64,6 +66,7 @@ class DeadLetterFilter:
         return any(
             each is not None
             for each in (
+                self.code,
                 self.error,
                 self.payload,
                 self.min_attempts,
@@ -92,6 +95,7 @@ class DeadLetterFilter:
             ("d.correlation_id = {}", self.correlation_id),
             ("d.replayable = {}", self.replayable),
             (GROUP_ID + " = {}", self.group),
+            ("d.code = {}", self.code),
             ("(d.id = {0} or d.event_id = {0} or d.replay_event_id = {0})", self.message_id),
             ("d.attempts >= {}", self.min_attempts),
             ("d.attempts <= {}", self.max_attempts),

@@ -176,6 +176,8 @@ def _row(
         brand=None if letter.reason is Reason.FALSE_CLAIM else _brand(head),
         work_ids=work.work_ids,
         asked_at=work.asked_at,
+        code=letter.code,
+        version=clean_or_none(letter.version),
     )
 
 

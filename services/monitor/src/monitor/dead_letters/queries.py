@@ -1,6 +1,7 @@
 """Queries over dead letters: pages, one in full, and failure groups."""
 
 import json
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,13 +14,19 @@ from messaging.topology import work_queues
 from monitor.dead_letters.domain import DeadLetterState
 from monitor.dead_letters.filtering import GROUP_FACTS, GROUP_ID, DeadLetterFilter, bounded_search
 
-_TYPES: Final = "array_remove(array_agg(d.type order by d.type), null)"
+_TYPES: Final = "array_remove(array_agg(distinct d.type order by d.type), null)"
+_CODE: Final = "d.service, d.code, d.version"
+_CODES: Final = (
+    "jsonb_agg(jsonb_build_array(d.service, d.code, d.version, d.count)) filter (where d.code is not null)"
+)
+_MOST_CODES: Final = 50
+"""Codes of a group that are returned, those of most dead letters."""
 READABLE_BYTES: Final = 256 * 1024
 """Bytes of a body that the API returns; twice the size limit of a message."""
 
 _SUMMARY: Final = (
     "d.id, d.event_id, d.queue, d.type, d.source, d.correlation_id, d.reason, d.exception_type, d.detail, d.frame,"  # noqa: S608
-    " d.attempts, d.service, d.first_failed_at, d.failed_at, d.recorded_at, d.replayable, d.state, d.replayed_at,"
+    " d.attempts, d.service, d.code, d.version, d.first_failed_at, d.failed_at, d.recorded_at, d.replayable, d.state, d.replayed_at,"
     f' d.replay_event_id, d.replay_of, d.resolution, d.resolved_at, d.restored_at, d.restored_by, d.restored_why, d.decided_by, d.decided_why, {GROUP_ID} as "group",'
     " (select n.id from dead_messages n where n.replay_of = d.id order by n.recorded_at desc limit 1) as replaced_by"
 )
@@ -164,12 +171,12 @@ async def failure_groups(
     # The inner query counts by type, so that no sort of a hundred thousand rows is needed; the lateral join then finds the
     # newest of each returned group by its time.
     rows = await connection.fetch(
-        'select g."group", g.queue, g.reason, g.exception_type, g.frame, g.count, g.types, g.first_failed_at, g.last_failed_at,'  # noqa: S608
+        'select g."group", g.queue, g.reason, g.exception_type, g.frame, g.count, g.types, g.codes, g.first_failed_at, g.last_failed_at,'  # noqa: S608
         " newest.id as newest_id, newest.detail as newest_detail"
-        f' from (select {GROUP_ID} as "group", {GROUP_FACTS}, sum(d.count)::bigint as count, {_TYPES} as types,'
+        f' from (select {GROUP_ID} as "group", {GROUP_FACTS}, sum(d.count)::bigint as count, {_TYPES} as types, {_CODES} as codes,'
         " min(d.first) as first_failed_at, max(d.last) as last_failed_at, max(d.newest) as newest"
-        f" from (select {GROUP_FACTS}, d.type, count(*) as count, min(d.failed_at) as first, max(d.failed_at) as last,"
-        f" max(d.recorded_at) as newest from dead_messages d where {where} group by {GROUP_FACTS}, d.type) d"
+        f" from (select {GROUP_FACTS}, d.type, {_CODE}, count(*) as count, min(d.failed_at) as first, max(d.failed_at) as last,"
+        f" max(d.recorded_at) as newest from dead_messages d where {where} group by {GROUP_FACTS}, d.type, {_CODE}) d"
         f" group by {GROUP_FACTS} order by count desc, last_failed_at desc, d.queue limit ${len(values) + 1}) g"
         f" cross join lateral (select d.id, d.detail from dead_messages d where {where} and d.recorded_at = g.newest"
         " and (d.queue, d.reason) = (g.queue, g.reason) and d.exception_type is not distinct from g.exception_type"
@@ -178,7 +185,18 @@ async def failure_groups(
         *values,
         limit,
     )
-    return [dict(row) for row in rows]
+    return [{**row, "codes": _codes_of(row["codes"])} for row in rows]
+
+
+def _codes_of(found: str | None) -> list[dict[str, Any]]:
+    """The codes of a group, that of most dead letters first; `found` has one row for each code and type."""
+    counts = Counter[tuple[str | None, str, str | None]]()
+    for service, code, version, count in json.loads(found or "[]"):
+        counts[service, code, version] += count
+    return [
+        {"service": service, "code": code, "version": version, "count": count}
+        for (service, code, version), count in counts.most_common(_MOST_CODES)
+    ]
 
 
 async def unsettled_groups(connection: Connection, *, limit: int) -> list[dict[str, Any]]:

@@ -77,6 +77,7 @@ def _reading_routes(database: Database) -> APIRouter:
         group: Annotated[
             StoredText | None, Query(description="Only this failure group: `group` of the summary.")
         ] = None,
+        code: Annotated[StoredText | None, Query(description=models.CODE)] = None,
         keyword: Annotated[
             StoredText | None,
             Query(
@@ -110,6 +111,7 @@ def _reading_routes(database: Database) -> APIRouter:
             correlation_id=correlation_id,
             replayable=replayable,
             group=group,
+            code=code,
             brands=caller.brands,
             keyword=keyword,
             content_id=content_id,
@@ -137,9 +139,12 @@ def _reading_routes(database: Database) -> APIRouter:
 
     @routes.get("/summary", summary="Dead letters grouped by failure")
     async def summarize_dead_letters(
-        caller: MayRead, state: DeadLetterState | None = DeadLetterState.OPEN, queue: StoredText | None = None
+        caller: MayRead,
+        state: DeadLetterState | None = DeadLetterState.OPEN,
+        queue: StoredText | None = None,
+        group: Annotated[StoredText | None, Query(description="Only this group.")] = None,
     ) -> DeadLetterSummary:
-        wanted = DeadLetterFilter(state, _source_queue(queue), brands=caller.brands)
+        wanted = DeadLetterFilter(state, _source_queue(queue), group=group, brands=caller.brands)
         async with database.connection() as connection:
             groups = await queries.failure_groups(connection, wanted, limit=_MAX_GROUPS)
         return DeadLetterSummary.model_validate({"groups": groups})
@@ -287,6 +292,7 @@ def _selection(
         type=request.type,
         correlation_id=request.correlation_id,
         group=request.group,
+        code=request.code,
         brands=caller.brands,
         message_id=request.message_id,
         error=request.error,

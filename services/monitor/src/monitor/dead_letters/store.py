@@ -34,7 +34,8 @@ _CLAIMED: Final = (
 _WORK: Final = "id, event_id, queue, work_ids, asked_at"
 _WRITTEN: Final = (
     "id, event_id, queue, type, source, correlation_id, payload, headers, reason, exception_type, detail, stack, frame,"
-    " attempts, service, first_failed_at, failed_at, replayable, state, replay_of, resolution, brand_slug, asked_at"
+    " attempts, service, first_failed_at, failed_at, replayable, state, replay_of, resolution, brand_slug, asked_at,"
+    " code, version"
 )
 """Columns of `NewDeadLetter` in the order of `_columns`; `work_ids` comes last."""
 
@@ -67,6 +68,9 @@ class NewDeadLetter:
     work_ids: Sequence[UUID] = ()
     """Its pieces of work, as `finished_work` stores them."""
     asked_at: datetime | None = None
+    code: str | None = None
+    """Hash of the source in which it failed."""
+    version: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +162,8 @@ async def insert(connection: Connection, rows: Sequence[NewDeadLetter]) -> set[U
         " from unnest($1::uuid[], $2::uuid[], $3::text[],"
         " $4::text[], $5::text[], $6::text[], $7::bytea[], $8::jsonb[], $9::text[], $10::text[], $11::text[],"
         " $12::text[], $13::text[], $14::integer[], $15::text[], $16::timestamptz[], $17::timestamptz[],"
-        " $18::boolean[], $19::text[], $20::uuid[], $21::text[], $22::text[], $23::timestamptz[], $24::text[])"
+        " $18::boolean[], $19::text[], $20::uuid[], $21::text[], $22::text[], $23::timestamptz[], $24::text[], $25::text[],"
+        " $26::text[])"
         f" as f ({_WRITTEN}, work_ids)"
         " on conflict (id) do nothing returning id",
         *_columns(rows),
@@ -191,6 +196,8 @@ def _columns(rows: Sequence[NewDeadLetter]) -> list[list[Any]]:
         [row.beginning.resolution for row in rows],
         [row.brand for row in rows],
         [row.asked_at for row in rows],
+        [row.code for row in rows],
+        [row.version for row in rows],
         # PostgreSQL has no array of arrays of different lengths, so they are passed as text.
         [f"{{{','.join(map(str, row.work_ids))}}}" for row in rows],
     ]

@@ -1,6 +1,7 @@
 """Reads messages from a dead-letter queue, whether this library or the broker put them there."""
 
 import json
+import re
 from datetime import UTC, datetime
 from typing import Any, Final
 from uuid import NAMESPACE_URL, UUID, uuid5
@@ -19,6 +20,9 @@ log = structlog.get_logger(__name__)
 
 RECEIVED: Final = "dead_letter.received"
 """The message type that the handler of dead letters takes; it never travels."""
+
+MAX_VERSION_CHARS: Final = 100
+_CODE: Final = re.compile(r"[0-9a-f]{16}")
 
 _BROKER_REASONS: Final = {
     "delivery_limit": (
@@ -52,6 +56,10 @@ class DeadLetter(Payload):
     replay_of: UUID | None
     died_as: str = ""
     """The queue's name at the time, if recorded."""
+    code: str | None = None
+    """Hash of the source in which it failed, as `messaging.running_code` computes it; None if unknown."""
+    version: str | None = None
+    """Version of the service in which it failed."""
 
 
 def decoder(queue: str) -> BodyDecoder:
@@ -112,6 +120,8 @@ def read(body: bytes, headers: dict[str, Any], queue: str) -> DeadLetter:
         or datetime.now(UTC),
         replay_of=header.identity(headers, header.REPLAY_OF),
         died_as=_bounded(headers, header.FAILURE_QUEUE, MAX_MESSAGE_CHARS) or "",
+        code=_code(headers),
+        version=_bounded(headers, header.FAILURE_VERSION, MAX_VERSION_CHARS),
     )
 
 
@@ -127,6 +137,8 @@ def fact_headers(letter: DeadLetter) -> dict[str, str | int]:
         header.FAILURE_LAST_AT: letter.failed_at.isoformat(),
         header.FAILURE_SERVICE: letter.service,
         header.FAILURE_QUEUE: letter.died_as or None,
+        header.FAILURE_CODE: letter.code,
+        header.FAILURE_VERSION: letter.version,
         header.REPLAY_OF: str(letter.replay_of) if letter.replay_of else None,
     }
     return {name: value for name, value in facts.items() if value is not None}
@@ -154,6 +166,12 @@ def _bounded(headers: dict[str, Any], name: str, limit: int) -> str | None:
     """The header's text, redacted and cut to `limit`: a stranger's header may fill a frame."""
     value = header.text(headers, name)
     return None if value is None else redaction.text(value)[:limit]
+
+
+def _code(headers: dict[str, Any]) -> str | None:
+    """The hash of the source; None if the header holds anything else, which only a stranger would send."""
+    value = header.text(headers, header.FAILURE_CODE) or ""
+    return value if _CODE.fullmatch(value) else None
 
 
 def _last_death(headers: dict[str, Any]) -> dict[str, Any]:

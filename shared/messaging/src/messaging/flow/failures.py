@@ -9,6 +9,7 @@ from chassis import redaction
 from messaging import headers as header
 from messaging.errors import RetryLater, Unprocessable, WaitFor
 from messaging.headers import Reason
+from messaging.running_code import RunningCode
 
 MAX_MESSAGE_CHARS: Final = 2_000
 MAX_STACK_CHARS: Final = 4_000
@@ -64,9 +65,10 @@ def failure_headers(
     failed_at: datetime,
     service: str,
     queue: str,
+    code: RunningCode,
 ) -> dict[str, str | int]:
     """Converts the failure into AMQP headers; times are ISO 8601 in UTC."""
-    return {
+    facts: dict[str, str | int] = {
         header.FAILURE_REASON: failure.reason.value,
         header.FAILURE_TYPE: failure.exception_type,
         header.FAILURE_MESSAGE: failure.message,
@@ -77,6 +79,11 @@ def failure_headers(
         header.FAILURE_SERVICE: service,
         header.FAILURE_QUEUE: queue,
     }
+    if code.hash:
+        facts[header.FAILURE_CODE] = code.hash
+    if code.version:
+        facts[header.FAILURE_VERSION] = code.version
+    return facts
 
 
 def _stack(error: BaseException) -> str:

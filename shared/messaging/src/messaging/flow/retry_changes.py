@@ -14,6 +14,7 @@ from messaging.flow.intake import utc_now
 from messaging.flow.replays import content_digest
 from messaging.flow.transactions import Database
 from messaging.headers import Reason
+from messaging.running_code import RunningCode, running_code
 from messaging.storage import inbox, origins, outbox, retries
 from messaging.storage.origins import DeadLetterOrigin
 from messaging.storage.outbox import OutboxRow
@@ -70,6 +71,7 @@ async def cancel(
     still on its way is then a duplicate.
     """
     queues = work_queues(database.catalogue)
+    code = running_code(database.catalogue.system, database.service)
     async with database.transaction() as tx:
         chosen = await retries.choose(tx.connection, selection, limit)
         locked = await retries.lock(tx.connection, chosen)
@@ -91,7 +93,7 @@ async def cancel(
         await retries.delete(tx.connection, [each.id for each in ended])
         await _note_origins(tx.connection, ended)
         for each in ended:
-            tx.outgoing.append(_dead_letter(each, database.service, by=by, reason=reason))
+            tx.outgoing.append(_dead_letter(each, database.service, code, by=by, reason=reason))
     database.count_cancelled([each.queue for each in ended])
     if ended:
         log.warning("retries_cancelled", count=len(ended), by=by, reason=reason)
@@ -144,7 +146,7 @@ async def _note_origins(connection: Connection, ended: Sequence[Retry]) -> None:
         await origins.settle(connection, {original: event_id for event_id, original in replays.items()})
 
 
-def _dead_letter(retry: Retry, service: str, *, by: str, reason: str) -> OutboxRow:
+def _dead_letter(retry: Retry, service: str, code: RunningCode, *, by: str, reason: str) -> OutboxRow:
     detail = f"cancelled by {by}: {reason}"
     failed_with = header.text(retry.headers, header.FAILURE_TYPE)
     if failed_with:
@@ -158,6 +160,7 @@ def _dead_letter(retry: Retry, service: str, *, by: str, reason: str) -> OutboxR
         failed_at=now,
         service=service,
         queue=retry.queue,
+        code=code,
     )
     carried = {
         name: value for name, value in retry.headers.items() if name not in {header.WAITS, header.WAITS_FOR}

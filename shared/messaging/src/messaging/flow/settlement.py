@@ -25,6 +25,7 @@ from messaging.flow.policy import QueuePolicy
 from messaging.flow.transactions import Database, Transaction, attempt_headers
 from messaging.observing import spans
 from messaging.observing.counting import QueueCounts
+from messaging.running_code import running_code
 from messaging.storage import crashes, inbox, outbox
 from messaging.storage.outbox import OutboxRow
 
@@ -44,6 +45,7 @@ class Settlement:
         self._service = service
         self._queue = queue
         self._policy = policy
+        self._code = running_code(database.catalogue.system, service)
         self._records_replays = database.catalogue.recorder is not None
         self.counts = QueueCounts()
 
@@ -197,6 +199,7 @@ class Settlement:
             failed_at=now,
             service=self._service,
             queue=self._queue,
+            code=self._code,
         )
         if self._is_dead(incoming):
             headers = {**facts, **attempt_headers(incoming.attempt, incoming.replay_of, trace)}

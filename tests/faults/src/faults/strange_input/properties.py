@@ -59,6 +59,8 @@ _OURS: Final = (
     "failure-last-at",
     "failure-service",
     "failure-queue",
+    "failure-code",
+    "failure-version",
 )
 _plausible: Final = st.sampled_from(
     [

@@ -100,6 +100,12 @@ _VERDICT_HEADERS: Final[Mapping[str, Node]] = {
     },
     header.FAILURE_SERVICE: {"type": "string", "description": "The service in which it failed."},
     header.FAILURE_QUEUE: {"type": "string", "description": "The queue it died in."},
+    header.FAILURE_CODE: {
+        "type": "string",
+        "pattern": "^[0-9a-f]{16}$",
+        "description": "A hash of that service's source, to see whether its code has changed since.",
+    },
+    header.FAILURE_VERSION: {"type": "string", "description": "The version of that service."},
 }
 
 
@@ -294,6 +300,8 @@ class AsyncApiDocument:
             header.FAILURE_LAST_AT: failed_at,
             header.FAILURE_SERVICE: entry.consumers[0],
             header.FAILURE_QUEUE: entry.queue,
+            header.FAILURE_CODE: "31e73da8a3441508",
+            header.FAILURE_VERSION: "0.1.0",
             header.ATTEMPT: 5,
         }
         return _examples("exhausted", facts, dead)

@@ -1,0 +1,59 @@
+"""Whether the code in which messages failed has changed since: what they carry, beside what their services run now."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from console.backbone.views import SERVICES
+from console.pages import PageViewer
+
+PresentCode = Mapping[str, str]
+"""Service → hash of the source that it runs now; without those that do not answer."""
+NOTHING_KNOWN: Final[PresentCode] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class CodeComparison:
+    """How many of some failures ran code that their services have changed since."""
+
+    total: int
+    changed: int
+    same: int
+    away: tuple[str, ...] = ()
+    """Services of the others that do not say what they run now."""
+
+    @property
+    def unknown(self) -> int:
+        return self.total - self.changed - self.same
+
+
+async def read_present_code(viewer: PageViewer, services: Iterable[str | None]) -> PresentCode:
+    """Asks these services what they run now. A person who is bound to brands may not ask, so nothing is known."""
+    wanted = set(services)
+    asked = [each for each in SERVICES if each in wanted]
+    if viewer.person.brands is not None:
+        return {}
+    answers = await asyncio.gather(
+        *(viewer.ask_one(each, getattr(viewer, each).get_backbone()) for each in asked)
+    )
+    # An answer of an older version has no code.
+    found = {
+        service: answer.get("code") if isinstance(answer, dict) else None
+        for service, answer in zip(asked, answers, strict=True)
+    }
+    return {service: code for service, code in found.items() if code}
+
+
+def compare(codes: Sequence[Mapping[str, Any]], total: int, present: PresentCode) -> CodeComparison:
+    """Compares the codes of `total` failures, each with its `service` and its `count`, with the present ones."""
+    known = [each for each in codes if each["service"] in present]
+    changed = sum(each["count"] for each in known if each["code"] != present[each["service"]])
+    same = sum(each["count"] for each in known if each["code"] == present[each["service"]])
+    away = {each["service"] for each in codes if each["service"] in SERVICES} - set(present)
+    return CodeComparison(total, changed, same, tuple(sorted(away)))
+
+
+def compare_letter(letter: Mapping[str, Any], present: PresentCode) -> CodeComparison:
+    codes = [{**letter, "count": 1}] if letter.get("code") else []
+    return compare(codes, 1, present)
