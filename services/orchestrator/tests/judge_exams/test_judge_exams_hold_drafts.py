@@ -96,3 +96,32 @@ async def test_a_brand_that_approves_nothing_sees_what_rests_on_an_unexamined_ju
     assert "stand on the word of a judge that has not passed an exam, default (scripted-1)" in why
     assert "`brandctl providers exam default`" in why
     assert nothing == ()
+
+
+@pytest.mark.extended
+async def test_what_an_unexamined_judge_confirms_must_keep_to_the_words_of_its_passages(
+    orchestrator_database: Database, model: ScriptedModel, message_of: MessageOf
+) -> None:
+    async def fetch(*_: Any) -> tuple[ArticleSource, ...]:
+        return sources()
+
+    chat = chat_with(model.url)
+    workflow = ContentWorkflow(
+        orchestrator_database, fetch, {"model": lambda desk: ModelWriter(chat, desk, 32_768, chat)}
+    )
+    context = Context(queue="orchestrator-commands", attempt=1, log=structlog.get_logger())
+    lost = {}
+    for slug, state in (("none", None), ("failed", "failed"), ("passed", "passed")):
+        async with orchestrator_database.transaction() as tx:
+            await upsert_brand(tx.connection, slug, BrandSettings(name="The Daily Grind", writer="model"))
+            if state is not None:
+                await passed_exam(tx.connection, "default", model.model, state=state)
+        command = ContentGenerate(
+            brand_slug=slug, content_id=new_event_id(), research_id=new_event_id(), keyword="cold brew"
+        )
+        with structlog.testing.capture_logs() as logs:
+            await written(orchestrator_database, workflow, message_of(command), context)
+        (counted,) = [each["measures"] for each in logs if "measures" in each]
+        lost[slug] = counted["dropped"]
+
+    assert lost["none"] == lost["failed"] > lost["passed"]

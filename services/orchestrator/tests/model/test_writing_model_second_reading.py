@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -64,6 +64,9 @@ class Notes:
 
     async def earlier_titles(self) -> tuple[str, ...]:
         return ()
+
+    async def trusts_one_of(self, judges: Sequence[str]) -> bool:
+        return True
 
     async def find_sources(self, questions: Any) -> tuple[ArticleSource, ...]:
         return ()

@@ -51,6 +51,9 @@ class Desk:
     async def earlier_titles(self) -> tuple[str, ...]:
         return ()
 
+    async def trusts_one_of(self, judges: Any) -> bool:
+        return True
+
     async def find_sources(self, questions: Any) -> tuple[ArticleSource, ...]:
         return ()
 

@@ -43,6 +43,10 @@ class WritingContext(PaidSteps, Protocol):
         """Returns the titles of the brand's latest articles, the newest first."""
         ...
 
+    async def trusts_one_of(self, judges: Sequence[str]) -> bool:
+        """Returns whether one of these judges, by the names of their models, has passed its last exam."""
+        ...
+
     async def find_sources(self, questions: Sequence[str]) -> tuple[ArticleSource, ...]:
         """Returns sources on questions that the article leaves open, each time the same; empty if there are none to be had.
 

@@ -1,23 +1,28 @@
-"""Measures the rules on the bank of the exam and three more banks, with an honest judge, an agreeing one and none.
+"""Measures the rules on the bank of the exam and further ones, with an honest judge, an agreeing one and none.
 
     python shared/writing/tests/claims/measuring_bank.py            # all halves
     python shared/writing/tests/claims/measuring_bank.py through    # and the lies that get past an agreeing judge
     python shared/writing/tests/claims/measuring_bank.py rules      # what only this rule refuses, for each rule
     python shared/writing/tests/claims/measuring_bank.py refused second_bank    # what a writer has to mend, as JSON
+    python shared/writing/tests/claims/measuring_bank.py refused eighth_bank strict    # with the rules for judges without an exam
 
 The honest judge answers what the bank says. The agreeing one finds everything supported, and shows the nearest sentences of
 the passages for it, word for word. What does not stand goes back to a writer with the problem and the nearest words, up to three times, as in an article;
 the writer's answers are in the bank (`mended`). `refused` prints the questions that are still to be answered.
 
-The other banks (`second_bank/` and so on) have the form of the exam's. The authors of the second to the fifth did not read the rules;
-the author of the sixth and seventh did. Their passages tell of real things, in words of their own; their figures are not vouched for.
+A judge who agrees to everything does not pass the exam. So it is counted with the strict rules too, which articles get whose judge
+has not passed. `strict_wordings.json` has what a writer answered under these rules, for one bank.
+
+The other banks (`second_bank/` and so on) have the form of the exam's. The authors of the second to the fifth and of the eighth did not
+read the rules; the author of the sixth and seventh did. Their passages tell of real things, in words of their own; their figures are not vouched for.
 """
 
 import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Final
 from unittest.mock import patch
@@ -39,8 +44,10 @@ from writing.model.mending import ROUNDS, problem_of
 HALVES: Final[tuple[Half, ...]] = ("development", "blind")
 LEARNED_BANKS: Final = ("second_bank", "third_bank", "fourth_bank")
 """Banks from whose sentences the rules have learned, beside the exam's."""
-BLIND_BANKS: Final = ("fifth_bank", "sixth_bank", "seventh_bank")
+BLIND_BANKS: Final = ("fifth_bank", "sixth_bank", "seventh_bank", "eighth_bank")
 MORE_BANKS: Final = (*LEARNED_BANKS, *BLIND_BANKS)
+STRICT_WORDINGS: Final = Path(__file__).parent / "strict_wordings.json"
+"""By the sentence."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,9 @@ class HalfCounts:
     """Lies that stand if a judge agrees to everything; `unjudged`, without a judge."""
     unjudged: tuple[ExamItem, ...]
     true_unjudged: int
+    strict: tuple[ExamItem, ...]
+    """Lies that stand with the agreeing judge under the strict rules; `strictly_mended`, true sentences with an honest one."""
+    strictly_mended: int
 
 
 def read_folder(name: str) -> tuple[ExamItem, ...]:
@@ -77,16 +87,24 @@ def count(items: Sequence[ExamItem]) -> HalfCounts:
         tuple(each for each in lies if stands(each, each.sentence, agreeing(each, each.sentence))),
         tuple(each for each in lies if check(each.sentence, each.cited).holds),
         sum(check(each.sentence, each.cited).holds for each in true),
+        tuple(
+            each for each in lies if stands(each, each.sentence, agreeing(each, each.sentence), strict=True)
+        ),
+        sum(
+            any(_stands_strictly(each, at) for at in (each.sentence, *strict_wordings(each))) for each in true
+        ),
     )
 
 
-def stands(item: ExamItem, sentence: str, reading: Reading) -> bool:
+def stands(item: ExamItem, sentence: str, reading: Reading, *, strict: bool = False) -> bool:
     """Whether the rules and this reading keep the sentence."""
-    return isinstance(verdict_of(item, sentence, reading), SupportedSentence)
+    return isinstance(verdict_of(item, sentence, reading, strict=strict), SupportedSentence)
 
 
-def verdict_of(item: ExamItem, sentence: str, reading: Reading) -> SupportedSentence | RejectedSentence:
-    material = material_of(item)
+def verdict_of(
+    item: ExamItem, sentence: str, reading: Reading, *, strict: bool = False
+) -> SupportedSentence | RejectedSentence:
+    material = replace(material_of(item), strict=strict)
     draft = DraftSentence(text=sentence, passages=tuple(each.id for each in item.cited))
     judged = material.judge(draft, frozenset(material.evidence), ())
     if isinstance(judged, RejectedSentence) and not judged.conceivable:
@@ -98,15 +116,33 @@ def _stands_mended(item: ExamItem, wording: str) -> bool:
     return stands(item, wording, _shown_again(item, wording))
 
 
-def unmended(items: Sequence[ExamItem]) -> Iterator[dict[str, object]]:
+def _stands_strictly(item: ExamItem, wording: str) -> bool:
+    return stands(item, wording, _shown_again(item, wording), strict=True)
+
+
+def strict_wordings(item: ExamItem) -> tuple[str, ...]:
+    """Returns what a writer answered when the strict rules refused this sentence."""
+    return _strict_wordings().get(item.sentence, ())
+
+
+@cache
+def _strict_wordings() -> dict[str, tuple[str, ...]]:
+    answered: dict[str, list[str]] = json.loads(STRICT_WORDINGS.read_text("utf-8"))
+    return {sentence: tuple(wordings) for sentence, wordings in answered.items()}
+
+
+def unmended(items: Sequence[ExamItem], *, strict: bool = False) -> Iterator[dict[str, object]]:
     """Yields the true sentences that do not stand in any wording, with what their writer is told of the last one."""
     for number, item in enumerate(items):
-        if not item.is_true or stands(item, item.sentence, item.reading):
+        if not item.is_true or stands(item, item.sentence, item.reading, strict=strict):
             continue
-        if any(_stands_mended(item, each) for each in item.mended) or len(item.mended) == ROUNDS:
+        mended = strict_wordings(item) if strict else item.mended
+        keeps = _stands_strictly if strict else _stands_mended
+        if any(keeps(item, each) for each in mended) or len(mended) == ROUNDS:
             continue
-        text = item.mended[-1] if item.mended else item.sentence
-        verdict = verdict_of(item, text, _shown_again(item, text) if item.mended else item.reading)
+        text = mended[-1] if mended else item.sentence
+        reading = _shown_again(item, text) if mended else item.reading
+        verdict = verdict_of(item, text, reading, strict=strict)
         assert isinstance(verdict, RejectedSentence)
         yield {
             "number": number,
@@ -205,7 +241,8 @@ def worth_of(rule: str, trials: Sequence[Trial]) -> Worth:
 def main() -> None:
     if sys.argv[1:2] == ["refused"]:
         items = read_folder(sys.argv[2]) if sys.argv[2] in MORE_BANKS else read_bank()
-        _say(json.dumps(list(unmended(items)), ensure_ascii=False, indent=1))
+        asked = list(unmended(items, strict="strict" in sys.argv))
+        _say(json.dumps(asked, ensure_ascii=False, indent=1))
         return
     if sys.argv[1:2] == ["rules"]:
         tell_worth()
@@ -218,6 +255,10 @@ def main() -> None:
             f"  honest judge keeps {found.first} true at first, {found.mended} after mending ({found.mended / found.true:.1%})"
         )
         _say(f"  agreeing judge lets {len(found.agreed)} lies through ({len(found.agreed) / found.lies:.1%})")
+        _say(
+            f"  agreeing judge, strict rules: {len(found.strict)} lies ({len(found.strict) / found.lies:.1%}); an honest one keeps"
+            f" {found.strictly_mended} true sentences"
+        )
         _say(f"  no judge lets {len(found.unjudged)} lies through, and {found.true_unjudged} true at first")
         _say(f"  by kind: {dict(Counter(each.kind for each in found.agreed))}")
         if "through" in sys.argv:

@@ -328,3 +328,38 @@ def test_words_meet_over_their_endings_but_comparatives_stay_apart() -> None:
     assert stem("coarser") != stem("coarse")
     assert [token.key for token in tokens_of("0.50 kg, 1,000 l")] == ["0.5", "kg", ",", "1000", "l"]
     assert normal("a\u200bb\u00ad\n c") == "ab c"
+
+
+MARATHON = Evidence(
+    "s1p1",
+    None,
+    "Abebe Tolossa won in Porto, 12 seconds before Daniel Kiprono, who had led until the bridge. The physiologist Helen Marsh thinks that"
+    " slow amateurs gain little from the shoes.",
+)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Daniel Kiprono reached the finish in Porto 12 seconds after Abebe Tolossa.",
+        "Helen Marsh, who led until the bridge, thinks that Daniel Kiprono gains little.",
+        "The physiologist Helen Marsh recommends the shoes to slow amateurs because they gain from them.",
+    ],
+)
+def test_a_sentence_in_other_words_or_in_another_order_needs_a_judge_that_has_passed_its_exam(
+    said: str,
+) -> None:
+    assert not check(said, [MARATHON], strict=True).conceivable
+
+
+def test_a_sentence_in_the_words_and_the_order_of_its_passage_may_be_confirmed_by_any_judge() -> None:
+    said = "Abebe Tolossa won in Porto 12 seconds before Daniel Kiprono."
+
+    assert check(said, [MARATHON], strict=True).conceivable
+
+
+def test_a_writer_is_told_which_words_are_not_those_of_its_passage() -> None:
+    said = "Abebe Tolossa triumphed in Porto, 12 seconds before Daniel Kiprono."
+    problem = check(said, [MARATHON], strict=True).problem or ""
+
+    assert "its passages do not say “triumphed”; use their words" in problem

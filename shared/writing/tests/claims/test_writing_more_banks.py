@@ -1,4 +1,4 @@
-"""The second to the seventh bank: that they are whole, and what the rules make of them."""
+"""The second to the eighth bank: that they are whole, and what the rules make of them."""
 
 from collections import Counter
 from typing import Final, TypeAlias
@@ -22,11 +22,12 @@ FEWEST: Final = {
     "fifth_bank": (8, 25, 37),
     "sixth_bank": (8, 10, 16),
     "seventh_bank": (8, 10, 16),
+    "eighth_bank": (8, 25, 38),
 }
 """Subjects, and true sentences and lies of each subject; `FEWEST_OF_A_KIND` in a whole bank."""
 FEWEST_OF_A_KIND: Final = 5
 PASSAGES: Final = range(2, 7)
-PASSAGE_WORDS: Final = range(60, 151)
+PASSAGE_WORDS: Final = range(60, 161)
 
 of_each_bank = pytest.mark.parametrize("bank", BANKS.values(), ids=BANKS)
 
@@ -92,20 +93,24 @@ def test_a_true_sentence_has_quotes_that_stand_in_every_passage_it_cites_and_a_l
 
 @pytest.mark.extended
 @pytest.mark.parametrize(
-    ("name", "first", "mended", "agreed"),
+    ("name", "first", "mended", "agreed", "strict"),
     [
-        ("second_bank", 86, 0.96, 0.1),
-        ("third_bank", 50, 0.94, 0.095),
-        ("fourth_bank", 78, 0.94, 0.08),
-        ("fifth_bank", 74, 0.91, 0.09),
-        ("sixth_bank", 21, 0.87, 0.075),
-        ("seventh_bank", 28, 0.91, 0.105),
+        ("second_bank", 86, 0.96, 0.1, 0.012),
+        ("third_bank", 50, 0.94, 0.095, 0.01),
+        ("fourth_bank", 78, 0.94, 0.08, 0.015),
+        ("fifth_bank", 74, 0.91, 0.09, 0.025),
+        ("sixth_bank", 21, 0.87, 0.08, 0.02),
+        ("seventh_bank", 28, 0.91, 0.105, 0.025),
+        ("eighth_bank", 88, 0.99, 0.145, 0.025),
     ],
 )
-def test_what_the_rules_keep_and_let_through(name: str, first: int, mended: float, agreed: float) -> None:
+def test_what_the_rules_keep_and_let_through(
+    name: str, first: int, mended: float, agreed: float, strict: float
+) -> None:
     found = count(BANKS[name])
 
     assert found.first >= first
     assert found.mended >= mended * found.true
     assert len(found.agreed) <= agreed * found.lies
+    assert len(found.strict) <= strict * found.lies
     assert not found.unjudged

@@ -13,6 +13,7 @@ from orchestrator.article_workflow.durable import DeliveredCommand, DurableWorkf
 from orchestrator.article_workflow.question_search import QuestionSearch
 from orchestrator.article_workflow.store import latest_titles
 from orchestrator.brands import BrandRow
+from orchestrator.judge_exams.approval import find_standings
 from writing.article import ArticleSource
 
 ResultT = TypeVar("ResultT")
@@ -77,6 +78,11 @@ class DurableWritingContext:
     async def earlier_titles(self) -> tuple[str, ...]:
         async with self._database.connection() as connection:
             return await latest_titles(connection, self.brand_slug, LATEST_TITLES)
+
+    async def trusts_one_of(self, judges: Sequence[str]) -> bool:
+        async with self._database.connection() as connection:
+            standings = await find_standings(connection, judges)
+        return any(each.has_passed for each in standings.values())
 
     async def find_sources(self, questions: Sequence[str]) -> tuple[ArticleSource, ...]:
         return await self._questions.find(questions, self)

@@ -104,10 +104,17 @@ class WritingMaterial:
     """Tables, lists and listings that the article may print whole, by id."""
     language: str = ""
     """A BCP 47 tag: sentences that are plainly in another language do not stand. Empty: any language."""
+    strict: bool = False
+    """Whether sentences must keep to the words of their passages, since no judge has passed its exam."""
 
     @classmethod
     def of(
-        cls, sources: Sequence[ArticleSource], *, max_characters: int, language: str = ""
+        cls,
+        sources: Sequence[ArticleSource],
+        *,
+        max_characters: int,
+        language: str = "",
+        strict: bool = False,
     ) -> "WritingMaterial":
         """Takes what fits into `max_characters`.
 
@@ -146,7 +153,9 @@ class WritingMaterial:
                 *(each.text for each in sections),
             )
         )
-        return cls(evidence, source_of, copies, tuple(set_aside), titles, _exhibits(sources), language)
+        return cls(
+            evidence, source_of, copies, tuple(set_aside), titles, _exhibits(sources), language, strict
+        )
 
     def judge(
         self, draft: DraftSentence, offered: frozenset[str], forbidden: Sequence[str]
@@ -172,7 +181,7 @@ class WritingMaterial:
             return RejectedSentence(text, draft.passages, problem)
         cited = [self.evidence[each] for each in dict.fromkeys(draft.passages)]
         given, wrong = self._quoted(text, cited)
-        verdict = check(text, cited, given=given)
+        verdict = check(text, cited, given=given, strict=self.strict)
         problem = wrong or verdict.problem
         if problem is not None:
             return RejectedSentence(

@@ -82,13 +82,16 @@ class ModelWriter:
             Exception: any error of the model.
         """
         keyword = normal(keyword)
-        material = await self._gather(sources, language)
+        asked_to_judge = [each for each in (self.judge, self.second_judge) if each is not None]
+        strict = bool(asked_to_judge) and not await self.context.trusts_one_of(
+            [each.model for each in asked_to_judge]
+        )
+        material = await self._gather(sources, language, strict=strict)
         if not material.evidence:
             raise InsufficientSourcesError(
                 f"no passage on “{keyword}” may be written from: {', '.join(material.set_aside) or 'there is none'}"
             )
         session = self._session(self.chat)
-        asked_to_judge = [each for each in (self.judge, self.second_judge) if each is not None]
         reading = [self._session(each) for each in asked_to_judge]
         try:
             plan = await self._plan(session, material, sources, keyword, brand_name, language)
@@ -135,9 +138,11 @@ class ModelWriter:
             found=[each for each in plan.sources[len(sources) :] if each.n in cited],
         )
 
-    async def _gather(self, sources: Sequence[ArticleSource], language: str) -> WritingMaterial:
+    async def _gather(
+        self, sources: Sequence[ArticleSource], language: str, *, strict: bool
+    ) -> WritingMaterial:
         material = await asyncio.to_thread(
-            WritingMaterial.of, sources, max_characters=self._room(), language=language
+            WritingMaterial.of, sources, max_characters=self._room(), language=language, strict=strict
         )
         if material.set_aside:
             _log.warning("passages_set_aside", passages=material.set_aside)
@@ -195,7 +200,9 @@ class ModelWriter:
             "words": self._words,
             "least_words": MIN_WORDS,
         }
-        planner = ArticlePlanner(session, self.context, about, partial(self._gather, language=language))
+        planner = ArticlePlanner(
+            session, self.context, about, partial(self._gather, language=language, strict=material.strict)
+        )
         return await planner.plan(material, sources)
 
     async def _draft(

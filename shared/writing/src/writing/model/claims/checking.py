@@ -12,7 +12,7 @@ from typing import Final
 from writing.model.claims.comparison import Comparison, Evidence, Statement
 from writing.model.claims.pieces import FRAME_KEYS, SAYING, plain_word
 from writing.model.claims.qualifiers import CONDITIONAL, NOT
-from writing.model.claims.rules import RULES
+from writing.model.claims.rules import RULES, STRICT_RULES
 from writing.model.claims.wording import (
     ARTICLES,
     PREPOSITIONS,
@@ -53,7 +53,9 @@ class ClaimVerdict:
         return self.problem is None
 
 
-def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = frozenset()) -> ClaimVerdict:
+def check(
+    sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = frozenset(), strict: bool = False
+) -> ClaimVerdict:
     """Checks a sentence against the passages that it cites.
 
     Args:
@@ -61,12 +63,13 @@ def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = f
         cited: the cited passages.
         given: keys of words that need no support, such as a source's title before a quotation; the rest may then be any
             run of words of a passage.
+        strict: with the rules for judges that have not passed their exam.
     """
     tokens = tokens_of(normal(sentence))
     if problem := _unfit(tokens, given):
         return ClaimVerdict(problem=problem)
     these = Comparison(tokens, cited)
-    objecting = (problem for rule in RULES.values() for problem in rule(these))
+    objecting = (problem for rule in (STRICT_RULES if strict else RULES).values() for problem in rule(these))
     problems = () if given else tuple(islice(dict.fromkeys(objecting), MOST_PROBLEMS))
     if problems:
         return ClaimVerdict(problem="; ".join(problems), nearest=these.nearest_text())
@@ -77,12 +80,6 @@ def check(sentence: str, cited: Sequence[Evidence], *, given: frozenset[str] = f
         supporting = frozenset().union(*parts)
         return ClaimVerdict(tuple(each.id for each in cited if each.id in supporting), conceivable=True)
     return ClaimVerdict(problem=NOT_WHOLE, nearest=these.nearest_text(), conceivable=not given)
-
-
-def objections(sentence: str, cited: Sequence[Evidence]) -> dict[str, list[str]]:
-    """Returns what each rule that objects to the sentence has to say, by the rule's name."""
-    these = Comparison(tokens_of(normal(sentence)), cited)
-    return {name: found for name, rule in RULES.items() if (found := list(rule(these)))}
 
 
 def _unfit(tokens: Sequence[Token], given: frozenset[str]) -> str | None:

@@ -6,6 +6,7 @@ each piece that it draws on: it must keep every condition, hedge, attribution an
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from difflib import SequenceMatcher
 from typing import Final
 
 from writing.model.claims.comparison import Comparison
@@ -25,6 +26,8 @@ MOST_TOLD: Final = 6
 """The most words that a writer is told to add."""
 LONG: Final = 9
 """The least words of a sentence that one plain word of its passages may be missing from."""
+IN_ORDER: Final = 0.6
+"""The least share of a sentence's words that one sentence of its passages has in the same order."""
 _LIGHT: Final = keys_of(words("kinds", "light"))
 _RELATIVES: Final = frozenset({"who", "which", "that"})
 
@@ -50,6 +53,23 @@ def own_words(these: Comparison) -> list[Token]:
     """Returns the words that neither the nearest sentences have nor what names their subject."""
     there = these.said_keys.union(*(each.before | each.topic for each in these.support))
     return [token for piece in these.pieces for token in piece.told if token.key not in there]
+
+
+def any_own_word(these: Comparison) -> Iterator[str]:
+    """Words of its own, which no trusted judge has read."""
+    if own := own_words(these):
+        yield f"its passages do not say “{'”, “'.join(each.text for each in own[:MOST_TOLD])}”; use their words"
+
+
+def another_order(these: Comparison) -> Iterator[str]:
+    """An order of words that no sentence of the passages has: no trusted judge has read who does what."""
+    ours = [each.key for each in these.claim.told]
+    orders = (
+        SequenceMatcher(None, ours, [each.key for each in text], autojunk=False) for text in these.texts
+    )
+    same = (sum(each.size for each in order.get_matching_blocks()) for order in orders)
+    if max(same, default=0) < IN_ORDER * len(ours):
+        yield "it has the words of its passages in another order; keep to one of their sentences and to its order"
 
 
 def _keeps_order(these: Comparison, own: Token) -> bool:

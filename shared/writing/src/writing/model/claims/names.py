@@ -37,13 +37,6 @@ def is_name(tokens: Sequence[Token], at: int) -> bool:
     )
 
 
-def unknown_names(these: Comparison) -> Iterator[str]:
-    """Names that neither the passages have nor what is above them."""
-    for at, token in enumerate(these.claim.tokens):
-        if is_name(these.claim.tokens, at) and token.key not in these.known:
-            yield f"its passages do not have the name {token.text}"
-
-
 def turned_round(these: Comparison) -> Iterator[str]:
     """Two words in each other's place, with the same words between: “Ann taught Ben” for “Ben taught Ann”."""
     theirs = {each for text in these.texts for each in _stretches(text)}

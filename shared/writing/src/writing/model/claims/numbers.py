@@ -20,6 +20,7 @@ _FRACTIONS: Final = words("numbers", "fractions")
 _BOUNDS: Final = by_word("bounds")
 _PHRASES: Final = pairs("bounding_pairs")
 _CHANGES: Final = frozenset({"by", "to", "from"})
+_DIRECTIONS: Final = _CHANGES | {"up", "down"}
 _MOVES: Final = frozenset(map(content_key, words("numbers", "moves"))) | {"up", "down"}
 
 
@@ -32,13 +33,6 @@ def number_problems(these: Comparison) -> Iterator[str]:
         elliptic = "" in units and any(there == unit for _, there, _ in theirs)
         if units and (unknown or (unit and unit not in units and not elliptic)):
             yield f"the number {key} has another unit in its passage"
-
-
-def unknown_numbers(these: Comparison) -> Iterator[str]:
-    """Numbers, and “a year”, that no passage has."""
-    for at, key in _counts(these.claim.tokens):
-        if key.removeprefix("a ") not in these.known:
-            yield f"its passages do not have the number {these.claim.tokens[at].text}"
 
 
 def _with_units(tokens: Sequence[Token]) -> Iterator[tuple[str, str, str]]:
@@ -144,7 +138,4 @@ def _changes(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:
 
 def _is_before_number(token: Token) -> bool:
     """Whether it may stand between “by” and its number, as in “by about 5”."""
-    return token.kind not in {WordKind.CONTENT, WordKind.BREAK} and plain_word(token) not in _CHANGES | {
-        "up",
-        "down",
-    }
+    return token.kind not in {WordKind.CONTENT, WordKind.BREAK} and plain_word(token) not in _DIRECTIONS

@@ -10,12 +10,9 @@ from writing.model.claims.wording import normal, tokens_of
 
 Rule = Callable[[Comparison], Iterator[str]]
 
-
 RULES: Final[Mapping[str, Rule]] = {
     each.__name__: each
     for each in (
-        numbers.unknown_numbers,
-        names.unknown_names,
         extracts.unsaid_words,
         extracts.own_word,
         extracts.left_out_words,
@@ -34,6 +31,11 @@ RULES: Final[Mapping[str, Rule]] = {
         qualifiers.causes,
     )
 }
+STRICT_RULES: Final[Mapping[str, Rule]] = {
+    **RULES,
+    **{each.__name__: each for each in (extracts.any_own_word, extracts.another_order)},
+}
+"""For articles whose judge has not passed its exam."""
 
 
 def names_and_numbers(sentence: str) -> frozenset[str]:

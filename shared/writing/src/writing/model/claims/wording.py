@@ -14,8 +14,6 @@ from writing.model.claims.vocabulary import by_word, listed, phrases, words
 
 MAX_PARAGRAPH: Final = 20_000
 """Characters; a longer paragraph is no prose and supports nothing."""
-
-
 MAX_SENTENCE: Final = 600
 """Characters; a longer sentence is a list or data, and the time of a comparison grows with the square of its length."""
 
