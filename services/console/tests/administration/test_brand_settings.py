@@ -103,7 +103,7 @@ async def test_a_brand_is_paused_and_resumed(console: Any, acme: None, person: h
     for _ in range(2):
         await person.post(f"{SETTINGS}/pause", data={"once": "p1"})
     assert (await console.orchestrator.get_brand("acme"))["paused_at"] is not None
-    assert "The brand is paused since" in (await person.get(SETTINGS)).text
+    assert "The brand has been paused since" in (await person.get(SETTINGS)).text
     await person.post(f"{SETTINGS}/resume", data={"once": "p2"})
     assert (await console.orchestrator.get_brand("acme"))["paused_at"] is None
 

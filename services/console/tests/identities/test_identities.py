@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import asyncpg
 import httpx
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Page, expect
 
 from console.sealing import SealedError, token_key, unseal
 from tests.fixtures.identity_provider import IdentityProvider
@@ -427,3 +427,34 @@ async def test_in_a_browser(
         await context.clear_cookies() if path == "/sign-in" else None
         await page.goto(console.url + path)
         assert await page_checks.accessibility(page) == []
+
+
+@pytest.mark.extended
+async def test_a_person_links_an_account_in_a_browser_signs_in_with_it_and_removes_it(
+    console: Any, signed_in: Page, page_checks: Any, provider: IdentityProvider
+) -> None:
+    page = signed_in
+    provider.person = "subject-of-ada"
+    await run(console, "update sessions set confirmed_at = now() - interval '1 hour'")
+    await page.goto(f"{console.url}/me")
+    form = page.locator("form[action$='/me/identity']")
+    await form.locator("[name=password_again]").fill(PASSWORD)
+    async with page.expect_navigation():
+        await form.get_by_role("button", name="Acme ID").click()
+    assert await page_checks.accessibility(page) == []
+    await page.locator("main a.button").click()
+    await page.wait_for_url(f"{console.url}/me?done=linked#identity")
+    await expect(page.get_by_text("This account of Acme ID lets you in from now on.")).to_be_visible()
+    assert await page_checks.accessibility(page) == []
+
+    await page.get_by_role("button", name="Sign out").click()
+    await page.goto(f"{console.url}/sign-in")
+    await page.get_by_role("link", name="Sign in with Acme ID").click()
+    await page.wait_for_url(f"{console.url}/")
+    await expect(page.locator(".bar .person")).to_have_text("Ada")
+
+    await page.goto(f"{console.url}/me")
+    async with page.expect_navigation():
+        await page.locator("form[action$='/me/identity/remove'] button").click()
+    assert page.url == f"{console.url}/me?done=unlinked#identity"
+    await expect(page.locator("form[action$='/me/identity/remove']")).to_have_count(0)

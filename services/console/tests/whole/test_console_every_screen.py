@@ -5,9 +5,12 @@ A screen that this test does not reach needs data that the fixture `hostile_bran
 
 import asyncio
 import gzip
+import logging
 import re
+import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 from urllib.parse import urlsplit
@@ -30,6 +33,8 @@ LOOKS: Final[Sequence[tuple[Literal["light", "dark"], int]]] = (
     ("light", 1280),
 )
 """Each page is loaded once, in the first look, and turned to the others."""
+SECONDS_OF_A_PAGE: Final = 180
+"""For all looks at one page and its walk by the Tab key, on a busy machine: no page of those that pass takes a third of it."""
 TABS: Final = 2
 """At once: each has a process of its own."""
 PARTS: Final = 8
@@ -44,12 +49,15 @@ OF_EVERY_DAY: Final = (
     "/b/{brand}/settings",
 )
 """Looked at by axe, and gone through by the Tab key, in the run that everybody makes."""
-FOREIGN: Final = re.compile(r"/page(\?|$)|/site/look|^/help/")
-"""Pages of articles, in the language of their brand, and of the docs."""
+IN_SANDBOX: Final = re.compile(r"/page(\?|$)|/site/look(\?|$)")
+"""Pages of articles and sites, shown in frames: in the language of their brand."""
+FOREIGN: Final = re.compile(rf"{IN_SANDBOX.pattern}|^/help/")
+"""Pages in another language than the reader's: those, and the docs."""
 BROKEN: Final = ("/nowhere", "/b/nobody", "/b/acme/drafts/nothing", "/b/acme/posts/nothing")
 """What a mistyped address shows."""
 NO_LINK: Final = "/start/no-such-token"
 NO_DATA: Final = "no page links to these; give the fixture `hostile_brand` what they show, or its addresses how to reach them"
+_log: Final = logging.getLogger(__name__)
 _WATCH: Final = """
 window.__hit = 0; window.__violations = [];
 document.addEventListener('securitypolicyviolation', (event) =>
@@ -81,8 +89,8 @@ _LOOK: Final = """() => {
 }"""
 
 _OPEN: Final = "document.querySelectorAll('main details').forEach((each) => { each.open = true; })"
-_CLOSE_MENU: Final = """(closed) => {
-    for (const each of document.querySelectorAll('.switcher')) each.open = !closed;
+_OPEN_MENU: Final = """(number) => {
+    document.querySelectorAll('.bar .menu').forEach((each, at) => { each.open = at === number; });
 }"""
 
 
@@ -150,14 +158,17 @@ class WatchedPage:
             self.note(f"{response.status} of {response.url}")
 
     async def visit(self, address: str, status: int = 200) -> None:
-        self._expect(address, status)
-        await self._turn(*LOOKS[0])
-        self._check(await self.page.goto(self.url + address), status)
-        await self._look_at_all()
+        async with self._bound(address, status):
+            await self._turn(*LOOKS[0])
+            self._check(await self.page.goto(self.url + address), status)
+            await self._look_at_all()
 
     async def press(self, wanted: "Press") -> None:
         """Sends a form, and looks at the answer."""
-        self._expect(f"{wanted.address}, {wanted.form}", wanted.status)
+        async with self._bound(f"{wanted.address}, {wanted.form}", wanted.status):
+            await self._press(wanted)
+
+    async def _press(self, wanted: "Press") -> None:
         await self._turn(*LOOKS[0])
         await self.page.goto(self.url + wanted.address)
         await self.page.evaluate(_OPEN)
@@ -171,8 +182,17 @@ class WatchedPage:
         self._check(await answer.value, wanted.status)
         await self._look_at_all()
 
-    def _expect(self, at: str, status: int) -> None:
+    @asynccontextmanager
+    async def _bound(self, at: str, status: int) -> AsyncIterator[None]:
+        """A page that takes too long fails the test by its name, and holds no other up."""
         self.at, self.is_refused = at, status >= 400
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(SECONDS_OF_A_PAGE):
+                yield
+        except TimeoutError:
+            self.note(f"takes more than {SECONDS_OF_A_PAGE} seconds")
+        _log.info("%s: %.1f seconds", at, time.monotonic() - began)
 
     def _check(self, answer: Response | None, status: int) -> None:
         assert answer is not None
@@ -208,8 +228,9 @@ class WatchedPage:
         for each in (*found["violations"], *found["planted"], *found["patterns"]):
             self.note(each)
         if self.checks is not None:
-            # An open menu lies over the links behind it: it is looked at on the phone, and what lies behind it on the wide screen.
-            await self.page.evaluate(_CLOSE_MENU, self.is_wide)
+            # An open menu lies over the links behind it: the first is looked at on the dark phone, the second on the light one,
+            # and what lies behind them on the wide screen.
+            await self.page.evaluate(_OPEN_MENU, None if self.is_wide else int("light" in self.look))
             for each in await self.checks.violations(self.page):
                 self.note(each)
 
@@ -279,7 +300,7 @@ class Visitor:
 
 
 async def _without_sandbox(route: Route) -> None:
-    """Answers with a draft's page in which axe can work: in a sandbox no timer ever ends, and so it would not."""
+    """Answers with the page of a draft or a site in which axe can work: in a sandbox no timer ever ends, and so it would not."""
     answer = await route.fetch()
     policy = answer.headers["content-security-policy"]
     assert policy.startswith("sandbox;")
@@ -300,7 +321,7 @@ async def visitor(
     context = await new_browser_context(locale=language, reduced_motion="reduce")
     await context.add_init_script(_WATCH)
     if checks is not None:
-        await context.route(re.compile(r"/page(\?|$)"), _without_sandbox)
+        await context.route(IN_SANDBOX, _without_sandbox)
     if cookies is not None:
         await context.add_cookies(
             [{"name": name, "value": value, "url": url} for name, value in cookies.items()]

@@ -4,6 +4,22 @@ document.addEventListener("submit", (event) => {
   for (const button of event.target.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
 });
 
+// A menu of the bar closes by Escape, and when its reader goes elsewhere.
+for (const menu of document.querySelectorAll(".bar .menu")) {
+  menu.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !menu.open) return;
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  });
+  // Without a target the window has lost the focus, or a press was on something that takes none.
+  menu.addEventListener("focusout", ({ relatedTarget }) => {
+    if (relatedTarget && !menu.contains(relatedTarget)) menu.open = false;
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!menu.contains(event.target)) menu.open = false;
+  });
+}
+
 // A session that has ended is begun again over the page, by the same person, so that nothing typed is lost.
 (() => {
   const template = document.querySelector("template[data-sign-in]");

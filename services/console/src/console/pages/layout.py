@@ -79,7 +79,10 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
     texts = texts_of(request, viewer)
     brand = request.path_params.get("brand")
     query = f"?{request.url.query}" if request.url.query else ""
+    path = request.scope["path"]
     entries = [] if viewer is None else [each for each in parts.navigation if viewer.may(each.scope)]
+    of_installation = [each for each in entries if "{brand}" not in each.path]
+    of_operators = [each for each in of_installation if each.scope is Scope.OPERATE]
     return {
         "Scope": Scope,
         "asset": lambda name: parts.urls.path(parts.assets.path(name)),
@@ -90,11 +93,13 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
         # Of a chain's messages, some name no brand.
         "may_see_chains": viewer is not None and viewer.may(Scope.OPERATE) and viewer.person.brands is None,
         "installation": parts.settings.installation_name,
-        "navigation": [each for each in entries if "{brand}" not in each.path],
+        "is_in_operators_navigation": any(path.startswith(each.path) for each in of_operators),
+        "navigation": [each for each in of_installation if each not in of_operators],
+        "operators_navigation": of_operators,
         "provider": parts.provider.name,
         "once_field": _once_field,
-        "path": request.scope["path"],
-        "path_and_query": request.scope["path"] + query,
+        "path": path,
+        "path_and_query": path + query,
         "t": texts,
         "time": texts.time,
         "url": parts.urls.path,

@@ -10,7 +10,8 @@ class NavigationEntry:
     screen: str
     """The text is `<screen>.nav` of the catalogue."""
     path: str
-    """Such as `/b/{brand}/drafts`; without `{brand}` the entry stands in the bar of the installation."""
+    """Such as `/b/{brand}/drafts`; without `{brand}` the entry stands in the bar of the installation, or,
+    with the scope `operate`, in the bar's menu of operators: all of them side by side are wider than a screen."""
     order: int
     scope: Scope = Scope.READ
     """Without it, the entry is not shown."""

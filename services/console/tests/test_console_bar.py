@@ -1,0 +1,115 @@
+"""The bar of every page in a real browser: one line on a wide screen, and a menu that goes by hand, by key and without scripts."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+
+import pytest
+from playwright.async_api import Page, expect
+
+from console.people.domain import Role
+from console.texts import LANGUAGES
+
+pytestmark = pytest.mark.extended
+OPERATIONS: Final = "/audit-log"
+"""A screen of the menu that needs no service but the console's own database."""
+_LINES: Final = """(selector) => {
+    const tops = [];
+    for (const each of document.querySelectorAll(selector)) {
+        const { top, bottom, height } = each.getBoundingClientRect();
+        // Those of one line stand at about one height.
+        if (height && !tops.some((line) => Math.abs(line - (top + bottom) / 2) < 12)) tops.push((top + bottom) / 2);
+    }
+    return tops.length;
+}"""
+"""In how many lines the elements stand that one sees."""
+_TOO_WIDE: Final = "document.documentElement.scrollWidth - window.innerWidth"
+_IN_VIEW: Final = """(list) => {
+    const { left, right, top, bottom } = list.getBoundingClientRect();
+    return left >= 0 && right <= innerWidth && top >= 0 && bottom <= innerHeight;
+}"""
+
+
+async def stands_in_one_line(page: Page, width: int) -> bool:
+    await page.set_viewport_size({"width": width, "height": 800})
+    return await page.evaluate(_LINES, ".bar > *, .bar nav > *") == 1 and await page.evaluate(_TOO_WIDE) <= 0
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_it_is_one_line_on_a_wide_screen_and_usable_on_a_phone_in_every_role(
+    console: Any, join: Callable[..., Awaitable[Page]], language: str
+) -> None:
+    await console.orchestrator.set_brand("grind", name="The Daily Grind, Coffee and Tea of Aberystwyth")
+    for role in Role:
+        page = await join(f"Wilhelmina-Featherstonehaugh-{role}", role, locale=language)
+        for address in ("/me", "/b/grind"):
+            await page.goto(console.url + address)
+            for width in (1280, 1440):
+                assert await stands_in_one_line(page, width), (role, address, width)
+        await page.set_viewport_size({"width": 360, "height": 740})
+        assert await page.evaluate(_TOO_WIDE) <= 0, role
+        for menu in await page.locator(".bar .menu").all():
+            await menu.locator("summary").click()
+            assert await menu.locator("ul").evaluate(_IN_VIEW), role
+            # It lies over what is below it.
+            await page.keyboard.press("Escape")
+        may_operate = role in (Role.OPERATOR, Role.OWNER)
+        assert await page.locator(".bar nav .menu").count() == int(may_operate), role
+
+
+async def test_the_menu_of_operators_closes_by_escape_and_on_leaving_and_marks_the_page(
+    console: Any, signed_in: Page, page_checks: Any
+) -> None:
+    page = signed_in
+    menu, brands = page.locator(".bar nav .menu"), page.locator(".bar .switcher")
+    summary, entries = menu.locator("summary"), menu.locator("ul")
+    assert await summary.get_attribute("aria-current") is None
+    await summary.focus()
+    await page.keyboard.press("Enter")
+    await expect(entries).to_be_visible()
+    await page.keyboard.press("Tab")
+    await expect(entries.get_by_role("link").first).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(entries).to_be_hidden()
+    await expect(summary).to_be_focused()
+
+    await page.keyboard.press("Space")
+    for _ in range(await entries.get_by_role("link").count()):
+        await page.keyboard.press("Tab")
+        await expect(entries).to_be_visible()
+    await page.keyboard.press("Tab")
+    await expect(entries).to_be_hidden()
+
+    await summary.click()
+    await page.locator("main").click()
+    await expect(entries).to_be_hidden()
+    await summary.click()
+    await brands.locator("summary").click()
+    await expect(entries).to_be_hidden()
+    await expect(brands.locator("ul")).to_be_visible()
+
+    await summary.click()
+    async with page.expect_navigation():
+        await entries.get_by_role("link", name="Audit log").click()
+    assert page.url == console.url + OPERATIONS
+    assert await summary.get_attribute("aria-current") == "true"
+    await summary.click()
+    marked = menu.locator("[aria-current=page]")
+    assert await marked.all_inner_texts() == ["Audit log"]
+    assert await page_checks.accessibility(page) == []
+
+
+async def test_the_menu_works_without_scripts(
+    console: Any, signed_in: Page, new_browser_context: Callable[..., Awaitable[Any]]
+) -> None:
+    plain = await new_browser_context(java_script_enabled=False)
+    await plain.add_cookies(await signed_in.context.cookies())
+    page = await plain.new_page()
+    await page.goto(f"{console.url}/me")
+    menu = page.locator(".bar nav .menu")
+    await menu.locator("summary").click()
+    await page.locator(".bar .switcher summary").click()
+    await expect(menu.locator("ul")).to_be_hidden()
+    await menu.locator("summary").click()
+    async with page.expect_navigation():
+        await menu.get_by_role("link", name="Audit log").click()
+    assert page.url == console.url + OPERATIONS
