@@ -265,3 +265,37 @@ def test_a_list_of_sections_is_no_list() -> None:
 def test_a_heading_like_search_is_a_subject_if_there_is_text_under_it() -> None:
     page = tree(f"{TEXT}<h2>Search</h2>{TEXT * 10}<h2>Navigation</h2>{TEXT}")
     assert [each.title for each in page.children] == ["Search"]
+
+
+def test_lines_that_docbook_laid_out_have_headings_and_lists() -> None:
+    lines = (
+        "", "Requirements", "------------", "- You need a kiln of brick.", "- To fire it, a night without rain is recommended.",
+        "  Older kilns may work, too.", "", "Limits", "------", "Nobody has fired the kiln above its limit, which is told in",
+        "the paper that came with it.",
+    )  # fmt: skip
+    section = tree(
+        f'<h1>README.kilns</h1><div class="literallayout"><p>{"<br>".join(each + chr(10) for each in lines)}</p></div>'
+    )
+    requirements, limits = section.children[0].children
+    assert (requirements.title, limits.title) == ("Requirements", "Limits")
+    (listed,) = requirements.blocks
+    assert "Older kilns may work, too." in json.dumps(encode_block(listed))
+    assert "------" not in json.dumps(
+        [encode_block(each) for _, part in section.walk() for each in part.blocks]
+    )
+
+
+def test_terms_of_a_manual_without_a_text_of_their_own_share_the_next_one() -> None:
+    lines = (
+        "NAME", "       kilnd - fires kilns", "", "DESCRIPTION", "       The kiln answers:", "",
+        "       OK reason", "              The kiln is hot.", "", "       COLD reason", "", "       WET reason", "", "       BROKEN reason",
+        "              The request failed. The reason is text for people, and not for programs.",
+    )  # fmt: skip
+    shown = blocks("<pre>" + "\n".join(lines) + "</pre>")
+    assert "[COLD reason, WET reason, BROKEN reason], [{p: The request" in shown
+
+
+def test_a_comment_of_a_script_is_no_term() -> None:
+    script = "# for gas kilns\nFLAGS=1 \\\n   ./configure --gas\n"
+    prose = "The kiln is built on the machine that shall run it, as every maker of kilns has told his people so far.\n\n"
+    assert "terms" not in blocks(f"<pre>{prose}{script}\n{script}</pre>")

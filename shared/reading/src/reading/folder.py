@@ -13,6 +13,10 @@ from reading.works import is_work_file
 MAX_PATH_BYTES = 1_000
 _COPIES = "_sources"
 """Where Sphinx keeps the source of each page: the same text again."""
+_TEXTS = frozenset({".txt", ".adoc", ".asciidoc", ".rst"})
+_PAGES = frozenset({".html", ".htm", ".xhtml"})
+MIN_TWINS = 5
+"""From so many texts beside pages of the same names on, a generator has left the texts of its pages there."""
 _LICENCE_STEMS = frozenset({"license", "licence", "copying"})
 
 
@@ -32,7 +36,7 @@ class FolderUnavailableError(Exception):
 def scan(folder: Path, *, with_works: bool = False) -> Iterator[FileStat]:
     """Yield every file with a known document suffix below the folder, in path order.
 
-    Skips hidden files and folders, copies of pages' sources, and links that lead out of the folder. `with_works`: also
+    Skips hidden files and folders, the sources that a generator left beside its pages or in a folder of their own, and links that lead out of the folder. `with_works`: also
     the files that `reading.works` reads.
 
     Raises:
@@ -47,12 +51,21 @@ def scan(folder: Path, *, with_works: bool = False) -> Iterator[FileStat]:
         ) from error
     for parent, folders, files in os.walk(root, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name != _COPIES)
+        copies = _texts_of_pages(files)
         for name in sorted(files):
-            if not (_is_document(name) or (with_works and is_work_file(name))):
+            if name in copies or not (_is_document(name) or (with_works and is_work_file(name))):
                 continue
             state = _state(root, os.path.join(parent, name))  # noqa: PTH118 - os.walk speaks in strings
             if state is not None:
                 yield state
+
+
+def _texts_of_pages(names: list[str]) -> set[str]:
+    """Return the files of a folder from which its pages were made: git-add.txt beside git-add.html, and many more such pairs."""
+    paths = [PurePosixPath(name) for name in names]
+    pages = {path.stem for path in paths if path.suffix.lower() in _PAGES}
+    texts = {path.name for path in paths if path.suffix.lower() in _TEXTS and path.stem in pages}
+    return texts if len(texts) >= MIN_TWINS else set()
 
 
 def _is_document(name: str) -> bool:

@@ -268,10 +268,11 @@ def long_section(name: str, words: int, *children: Section) -> Section:
         ([long_section("Raku", 500, Section("Salt", 3, "", (P(GAS),))), long_section("Wood", 500)],
          ["Raku kilns", "Salt", "Wood kilns"], ""),
         # Whole sections from the beginning, and what they go on with.
-        ([long_section(name, 760) for name in ("Raku", "Wood", "Gas", "Salt")], ["Raku kilns", "Wood kilns"],
+        ([long_section("Raku", 2_000), long_section("Wood", 2_300), long_section("Gas", 1_000), long_section("Salt", 800)],
+         ["Raku kilns", "Wood kilns"],
          "*There is more in the source: “Gas kilns” and [“Salt kilns”](https://k.example/1.html#salt).* [1]"),
         # A section without those below it, if it stands without them.
-        ([long_section("Raku", 300, long_section("Salt", 2_400)), long_section("Wood", 500)], ["Raku kilns", "Wood kilns"],
+        ([long_section("Raku", 3_000, long_section("Salt", 1_750)), long_section("Wood", 1_400)], ["Raku kilns", "Wood kilns"],
          "*There is more in the source: [“Salt kilns”](https://k.example/1.html#salt).* [1]"),
     ],
 )  # fmt: skip
@@ -290,10 +291,115 @@ def test_a_page_is_shown_whole_or_in_whole_sections(
     [("firing kilns", "Firing"), ("kilns step by step", "Salt"), ("kilns", "Step 4: fire")],
 )
 def test_a_procedure_is_not_cut_before_its_step(keyword: str, missing: str) -> None:
-    children = [long_section(name, 760) for name in ("Raku", "Wood", "Gas")]
-    children.append(replace(long_section("Salt", 760), title=missing))
+    children = [long_section(name, 1_700) for name in ("Raku", "Wood", "Gas")]
+    children.append(replace(long_section("Salt", 1_700), title=missing))
     with pytest.raises(InsufficientSourcesError, match="would stop before"):
         digest(page(P(KILN), title=keyword.capitalize(), children=children), keyword=keyword)
+
+
+def test_a_page_that_would_break_off_is_refused() -> None:
+    children = [long_section(name, 2_000) for name in ("Raku", "Wood", "Gas", "Salt")]
+    with pytest.raises(
+        InsufficientSourcesError, match="too long for an article, which would stop before “Gas kilns”"
+    ):
+        digest(page(P(KILN), children=children))
+
+
+def test_a_section_with_less_of_the_keyword_does_not_replace_a_page_that_is_too_long() -> None:
+    children = [long_section(name, 2_000) for name in ("Raku", "Wood", "Gas", "Salt")]
+    less = source(page(P(KILN), P(REST), title="Kiln shelves"), 2, about=0.9)
+    with pytest.raises(InsufficientSourcesError, match="too long"):
+        digest(source(page(P(KILN), children=children)), less)
+
+
+def test_a_section_that_continues_another_one_is_refused() -> None:
+    others = replace(source(page(title="Other kilns")), titles_above=("Kiln",))
+    with pytest.raises(InsufficientSourcesError, match="continues another section"):
+        digest(others, keyword="other kilns")
+
+
+def test_a_listing_stays_in_front_of_the_text_that_speaks_of_it() -> None:
+    listing = Listing(("kiln warm 2",))
+    said = "All of the results in the example are the same if the chambers of the kiln are numbered from the top."
+    children = (Section("Comparison", 2, "", (listing, P(said))), *KINDS)
+    assert f"```\nkiln warm 2\n```\n\n{said}" in digest(page(P(KILN), children=children)).body_markdown
+
+
+def test_a_listing_is_shown_where_only_the_last_sentence_in_front_of_it_needs_what_is_missing() -> None:
+    said = "The names of the kilns are invented."
+    cut = "However, any potter could use the kiln described in this chapter."
+    body = digest(page(P(KILN), P(f"{said} {cut}"), Listing(("kiln: raku",)), P(REST))).body_markdown
+    assert f"{said} [1]\n\n```\nkiln: raku" in body
+    assert cut not in body
+
+
+def test_a_lead_in_stays_with_the_parts_that_it_leads_up_to() -> None:
+    lead, one, two = "Fire a kiln in one of these two ways:", "With wood:", "With gas:"
+    body = digest(
+        page(P(KILN), P(lead), P(one), Listing(("fire -w",)), P(two), Listing(("fire -g",)), P(REST))
+    )
+    assert f"{lead} [1]\n\n{one} [1]\n\n```\nfire -w\n```\n\n{two} [1]" in body.body_markdown
+
+
+def test_a_figure_is_no_place_of_a_page_that_is_shown_whole() -> None:
+    text = "The flame goes from the top of the kiln to its floor as shown in figure 17."
+    linked = P(f"{KILN} {text}", (Link(len(KILN) + len(text) - 8, len(KILN) + len(text), "1.html#f17"),))
+    kilns = page(linked, P(REST))
+    body = digest(source(replace(kilns, anchors=("f17",)))).body_markdown
+    assert "floor […]." in body
+
+
+def test_numbers_that_a_sentence_leads_up_to_are_a_listing() -> None:
+    lead = "The kiln loses its heat at these rates, in degrees:"
+    body = digest(page(P(KILN), P(lead), P("1152.11"), P("-1152.10"), P(REST))).body_markdown
+    assert f"{lead} [1]\n\n```\n1152.11\n-1152.10\n```" in body
+
+
+def test_the_end_of_an_item_that_leads_up_to_a_listing_is_shown_with_it() -> None:
+    item = ListItem((P("Fires the kiln."), P("It is the same as"), Listing(("kiln fire -w",))))
+    assert (
+        "It is the same as [1]\n\n  ```\n  kiln fire -w"
+        in digest(page(P(KILN), ItemList((item, item)))).body_markdown
+    )
+
+
+def test_a_list_below_the_title_stays_in_front_of_what_speaks_of_it() -> None:
+    items = ItemList(
+        (
+            ListItem((P("wood - a fire of wood, as potters know it"),)),
+            ListItem((P("gas - a fire of gas only"),)),
+        )
+    )
+    told = "Wood is no common mode. It is better than gas, but still not recommended for kilns in towns."
+    body = digest(page(items, P(told), P(REST), P(KILN), children=())).body_markdown
+    assert not body.startswith(told)
+
+
+def test_a_text_on_this_thing_stays_below_its_heading() -> None:
+    told = "This element holds all kilns of a workshop, those that burn wood and those that burn gas or need power."
+    parts = (Section("Kilns of wood", 2, "", (P(told),)), *KINDS)
+    assert digest(page(children=parts)).body_markdown.startswith(f"## Kilns of wood\n\n{told}")
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "The introductory example showed how to load a kiln with pots that are dry.",
+        "By default, all pots on the shelves of the kiln are also counted at night.",
+    ],
+)
+def test_what_calls_back_to_a_text_before_it_does_not_open(first: str) -> None:
+    assert not digest(page(P(first), P(KILN), P(REST))).body_markdown.startswith(first)
+
+
+def test_an_announcement_is_no_description() -> None:
+    first = "Keep the door of the kiln closed until it is cold enough to touch."
+    items = ItemList((ListItem((P(first),)), ListItem((P(REST),))))
+    hints = page(
+        P("The following may help potters who fire for the first time:"), items, title="Hints", children=()
+    )
+    told = digest(replace(source(hints), titles_above=("Kiln",)), keyword="hints")
+    assert told.meta_description == first
 
 
 def test_a_subsection_that_needs_what_its_page_shows_is_shown_and_one_that_needs_more_is_left_out() -> None:
@@ -387,12 +493,12 @@ AGAIN = "Another kiln burns wood, and the crew that feeds it works at night for 
         # The section's own first paragraph, where no paragraph says what it is about.
         ([P(AGAIN), P(REST)], AGAIN),
         ([P("Is it hot?"), P("It is."), P(f"Then wait. {AGAIN}"), P(AGAIN), P(REST)], AGAIN),
-        ([P("This section is on kilns that burn wood, at night.")], "This section is on kilns"),
         ([P("Kilns of wood:"), ItemList((ListItem((P(AGAIN),)), ListItem((P(REST),))))], "Kilns of wood:"),
         # A list that is too long does not end it.
         ([P(AGAIN), P("They burn:"), Gap("list"), P(REST)], AGAIN),
         # Nothing says what it is.
         ([P("It is hot there.")], "## Wood kilns"),
+        ([P("This section is on kilns that burn wood, at night.")], "## Wood kilns"),
     ],
 )
 def test_a_section_that_nothing_opens_is_shown_as_it_stands(blocks: list[Block], begins: str) -> None:
@@ -422,9 +528,9 @@ def test_an_answer_stays_below_its_question() -> None:
 
 def test_entries_are_shown_all_or_not_at_all() -> None:
     calls = [
-        Section(f"kiln_{n}", ENTRY_LEVEL, f"k{n}", long_section(f"Call{n}", 400).blocks) for n in range(9)
+        Section(f"kiln_{n}", ENTRY_LEVEL, f"k{n}", long_section(f"Call{n}", 200).blocks) for n in range(9)
     ]
-    raku = long_section("Raku", 420)
+    raku = long_section("Raku", 4_400)
     article = digest(page(P(KILN), children=(raku, Section("Calls", 2, "calls", (), tuple(calls)))))
     assert headings(article) == ["Raku kilns"]
     assert "“Calls”" in article.body_markdown.rpartition("\n\n")[2]

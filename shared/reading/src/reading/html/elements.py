@@ -43,14 +43,19 @@ MARKED_CODE: Final = frozenset(
 
 
 def is_preformatted(parts: PageParts, sights: VisibleContent) -> bool:
-    """Return whether half of the page's text is in `pre` that is not marked as code."""
+    """Return whether half of the page's text is in `pre` that is not marked as code, or in lines that DocBook laid out."""
     whole = sights.characters[parts.root]
     within = sum(
         sights.characters[each]
-        for each in parts.root.iter("pre")
-        if each not in parts.unseen and not is_marked_code(each)
+        for each in parts.root.iter("pre", "div")
+        if each not in parts.unseen and (is_laid_out(each) if each.tag == "div" else not is_marked_code(each))
     )
     return within * 2 > whole > 0
+
+
+def is_laid_out(element: etree._Element) -> bool:
+    """Return whether an element has lines of text that end where its writer ended them, as DocBook marks them."""
+    return element.tag == "div" and element.get("class") == "literallayout"
 
 
 def is_marked_code(element: etree._Element) -> bool:

@@ -9,7 +9,7 @@ from lxml import etree
 from reading.html.elements import LOOKED_AT
 
 _MARK: Final = re.compile(r"\[\w{1,3}\]|[*\u2020\u2021\u00a7]{1,3}")
-_EXPONENT: Final = re.compile(r"[-+\u2212]?\d{1,4}|[nxkmi]|[-+\u2212]")
+_EXPONENT: Final = re.compile(r"[-+\u2212]?\d{1,4}|[nxkmiEKMN]|[-+\u2212]")
 
 
 def is_footnote_mark(element: etree._Element) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, takewhile
 from typing import Final
 
@@ -19,16 +19,20 @@ USUAL_WIDTH: Final = 65
 """Characters that lines of prose have at least."""
 FULL: Final = 0.9
 """Length of the lines of a paragraph with a ragged margin, relative to the usual one."""
+UNDERLINE_LACKS: Final = 4
+"""Signs that the line below a heading has more or less than the heading."""
 MIN_WORDS: Final = 8
 """Words of an indented paragraph; less is code."""
 
 _TITLE_LINE: Final = re.compile(r"\s*(\S{1,60}\(\w{1,6}\))(?:\s.{0,200})?")
 _BULLET: Final = re.compile(r"([-*+o•]|\d{1,3}[.)])\s+(?=\S)")
 _TAGGED: Final = re.compile(r"(\S(?:.{0,30}?\S)?)\s{2,}(?=\S)")
-_HYPHEN: Final = re.compile(r"(?<=[a-z])[-\u2010]\n\s*(?=[a-z])")
+_HYPHEN: Final = re.compile(r"(?<=[a-z])[-\u2010]\n\s*(?=[a-z_])")
 _WORD: Final = re.compile(r"[A-Za-z]{2,}")
 _CODE: Final = re.compile(r"[{}<>|$;=\\]|\w\(|::|^[#%>]")
 _COMMENT: Final = re.compile(r"[#%;]+ |//|/\*")
+_OF_CODE: Final = re.compile(r"^#|\\$")
+_UNDERLINE: Final = re.compile(r"([=\-~^*#+])\1{2,}")
 _SENTENCE_END: Final = re.compile(r"[.!?:][\"')\]]*$")
 
 
@@ -39,6 +43,8 @@ class _Chunk:
     lines: tuple[str, ...]
     is_listing: bool = False
     """Whether it is known to be one: a template with sentences in it."""
+    other_terms: tuple[str, ...] = ()
+    """Terms in front of it that it explains, too."""
 
     @property
     def margin(self) -> int:
@@ -122,8 +128,11 @@ def _repeats(match: re.Match[str]) -> bool:
 def _chunks(lines: Sequence[str]) -> Iterator[Heading | _Chunk]:
     is_manual = any(line.strip() in {"NAME", "DESCRIPTION", "SYNOPSIS"} for line in lines)
     pending: list[str] = []
-    for line in [*lines, ""]:
-        heading = _heading(line) if is_manual else None
+    headings = {} if is_manual else _underlined(lines)
+    for at, line in enumerate([*lines, ""]):
+        if at - 1 in headings:
+            continue
+        heading = _heading(line) if is_manual else headings.get(at)
         if pending and (not line or heading):
             yield _Chunk(tuple(pending))
             pending = []
@@ -131,6 +140,29 @@ def _chunks(lines: Sequence[str]) -> Iterator[Heading | _Chunk]:
             yield heading
         elif line:
             pending.append(line)
+
+
+def _underlined(lines: Sequence[str]) -> dict[int, Heading]:
+    """Return the headings that have a line of signs below them, by the numbers of their lines; a new sign goes down a level."""
+    signs: list[str] = []
+    found: dict[int, Heading] = {}
+    for at, (line, below) in enumerate(pairwise(lines)):
+        text = line.strip()
+        rule = _UNDERLINE.fullmatch(below.strip())
+        is_free = at == 0 or not lines[at - 1].strip()
+        if (
+            rule is None
+            or not is_free
+            or len(text) > MAX_HEADING
+            or abs(len(text) - len(below.strip())) > UNDERLINE_LACKS
+        ):
+            continue
+        if not _WORD.search(text) or _UNDERLINE.fullmatch(text):
+            continue
+        if rule[1] not in signs:
+            signs.append(rule[1])
+        found[at] = Heading(one_line(text), min(2 + signs.index(rule[1]), 6))
+    return found
 
 
 def _heading(line: str) -> Heading | None:
@@ -150,7 +182,7 @@ def _margin(line: str) -> int:
 def _joined(chunks: Sequence[Heading | _Chunk], base: int) -> Iterator[Heading | Block]:
     entries: list[DefinitionEntry] = []
     items: list[ListItem] = []
-    for chunk in chunks:
+    for chunk in _with_shared_texts(chunks, base):
         if isinstance(chunk, Heading):
             yield from _lists(entries, items)
             yield chunk
@@ -164,7 +196,7 @@ def _joined(chunks: Sequence[Heading | _Chunk], base: int) -> Iterator[Heading |
         if (entry := _entry(chunk, base)) is not None:
             if items:
                 yield from _lists([], items)
-            entries.append(entry)
+            entries.append(replace(entry, terms=(*chunk.other_terms, *entry.terms)))
         elif _is_item(chunk):
             if entries:
                 yield from _lists(entries, [])
@@ -173,6 +205,33 @@ def _joined(chunks: Sequence[Heading | _Chunk], base: int) -> Iterator[Heading |
             yield from _lists(entries, items)
             yield _block(chunk, base)
     yield from _lists(entries, items)
+
+
+def _with_shared_texts(chunks: Sequence[Heading | _Chunk], base: int) -> Iterator[Heading | _Chunk]:
+    """Put terms without a text of their own in front of the next one, whose text explains them, too."""
+    terms: list[_Chunk] = []
+    is_behind_entry = False
+    for chunk in chunks:
+        is_entry = isinstance(chunk, _Chunk) and len(terms) < MAX_TERMS and _entry(chunk, base) is not None
+        if is_entry and isinstance(chunk, _Chunk):
+            yield replace(chunk, other_terms=tuple(term.text for term in terms))
+            terms, is_behind_entry = [], True
+            continue
+        if isinstance(chunk, _Chunk) and is_behind_entry and _is_bare_term(chunk, base):
+            terms.append(chunk)
+            continue
+        yield from terms
+        terms = []
+        is_behind_entry = is_behind_entry and isinstance(chunk, _Chunk) and chunk.margin > base
+        yield chunk
+    yield from terms
+
+
+def _is_bare_term(chunk: _Chunk, base: int) -> bool:
+    """Return whether a chunk is a short line that is no sentence, at the margin of the terms."""
+    (line, *more) = chunk.lines
+    is_short = len(line.strip()) <= MAX_HEADING and not _SENTENCE_END.search(line)
+    return not more and is_short and _margin(line) == base and not _is_item(chunk)
 
 
 def _lists(entries: list[DefinitionEntry], items: list[ListItem]) -> Iterator[Block]:
@@ -208,6 +267,7 @@ def _entry(chunk: _Chunk, base: int) -> DefinitionEntry | None:
         not hanging
         or len(terms) > MAX_TERMS
         or len(term) > 2 * MAX_HEADING
+        or _OF_CODE.search(term)
         or min(map(_margin, hanging)) <= base
     ):
         return None

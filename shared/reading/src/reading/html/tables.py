@@ -272,7 +272,15 @@ def descendants(element: etree._Element, unseen: AbstractSet[etree._Element]) ->
             yield each
 
 
-def visible_text(element: etree._Element, unseen: AbstractSet[etree._Element]) -> str:
+def visible_lines(element: etree._Element, unseen: AbstractSet[etree._Element]) -> str:
+    """Return the text inside, whose lines end at each `br` and nowhere else."""
+    marked = visible_text(element, unseen, line_break="\0")
+    return marked.replace("\n", "").replace("\0", "\n").replace("\xa0", " ")
+
+
+def visible_text(
+    element: etree._Element, unseen: AbstractSet[etree._Element], *, line_break: str = "\n"
+) -> str:
     """Return the text inside, with a line break for each `br` and a space for each unseen element or block."""
     parts = [element.text or ""]
     walk = etree.iterwalk(element, events=("start", "end"))
@@ -288,5 +296,5 @@ def visible_text(element: etree._Element, unseen: AbstractSet[etree._Element]) -
             if each.text or len(each):
                 parts.append(" ")
         else:
-            parts.append("\n" if each.tag == "br" else each.text or "")
+            parts.append(line_break if each.tag == "br" else each.text or "")
     return "".join(parts)

@@ -23,6 +23,7 @@ from reading.html.elements import (
     holds_blocks,
     is_api,
     is_code_title,
+    is_laid_out,
     is_marked_code,
     is_more,
     is_page_title,
@@ -43,7 +44,7 @@ from reading.html.listings import (
 from reading.html.open_blocks import LAYOUT_CELL, MAX_TITLE, Capture, OpenBlocks
 from reading.html.parts import NOTES, PageParts, class_names, is_fragment, is_sidebar
 from reading.html.preformatted import read_preformatted
-from reading.html.tables import BOLD, INLINE, extract_tables, visible_text
+from reading.html.tables import BOLD, INLINE, extract_tables, visible_lines, visible_text
 from reading.section_builder import ADMONITIONS, Heading
 
 MAX_FRAMES: Final = 24
@@ -199,7 +200,7 @@ class _SectionWalk(OpenBlocks):
         return self._start_box(element, tag, names) if names or tag == "summary" else True
 
     def _start_box(self, element: etree._Element, tag: str, names: frozenset[str]) -> bool:
-        if is_fragment(element):
+        if is_fragment(element) or (self._is_preformatted and is_laid_out(element) and not self._frames):
             self._listing(element)
             return False
         if not names.isdisjoint(_TITLES) and tag in {"p", "div", "span", "td"} and self._is_title(element):
@@ -276,7 +277,8 @@ class _SectionWalk(OpenBlocks):
 
     def _listing(self, element: etree._Element) -> None:
         if self._is_preformatted and not is_marked_code(element) and not self._frames:
-            for block in read_preformatted(visible_text(element, self._unseen)):
+            text = (visible_lines if is_laid_out(element) else visible_text)(element, self._unseen)
+            for block in read_preformatted(text):
                 if isinstance(block, Heading):
                     self._open_section(block.text, block.level, element.getparent())
                 else:

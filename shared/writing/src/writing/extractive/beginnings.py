@@ -4,9 +4,10 @@ import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
-from documents.blocks import Definitions, Listing, Note, Paragraph, Table, words_in
+from documents.blocks import Definitions, ItemList, Listing, Note, Paragraph, Table, words_in
 from documents.sections import ENTRY_LEVEL, Section
 from documents.words import is_definition, stems_of
 from writing.extractive import openings, references
@@ -35,6 +36,8 @@ _ITS_OWN: Final = frozenset(stems_of("section chapter page document article guid
 # Between the name of a manual's page and what it is.
 _JOINT: Final = re.compile(r"\s+(\\?--?|[–—])\s+")  # noqa: RUF001 - dashes
 MAX_NAME: Final = 80
+MAX_SYNOPSIS: Final = 6
+"""Lines of syntax in front of a text."""
 
 
 class BeginningFinder:
@@ -69,6 +72,8 @@ class BeginningFinder:
             and not _NO_OPENING.match(first)
             and not (openings.begins_with_pronoun(first) and needs_before)
             and not openings.is_step(first)
+            and not openings.goes_on(first)
+            and not (references.is_pointer(first) and unit.text == first)
             and not openings.points_at_unknown(first, self._above)
         )
 
@@ -93,7 +98,10 @@ class BeginningFinder:
             is_about = is_definition(self._keyword, unit.first) or (
                 not is_explained and openings.speaks_of(self._keyword, unit.first)
             )
-            is_behind_synopsis = all(each.is_bare for each in introduction[:at])
+            # A list in front of a paragraph is no synopsis: the paragraph goes on from it.
+            is_behind_synopsis = all(
+                each.is_bare and not isinstance(each.blocks[0], ItemList) for each in introduction[:at]
+            )
             is_later = is_behind_synopsis or (
                 self._share(unit.first) >= MIN_NAMED and not openings.begins_with_condition(unit.first)
             )
@@ -168,7 +176,12 @@ class BeginningFinder:
 def is_skipping(units: Sequence[Unit]) -> bool:
     """Whether an article that begins behind these units leaves out what its readers would miss."""
     told = [unit for unit in units if unit.first]
-    return sum(unit.words for unit in told) > MAX_SKIPPED or any(len(unit.blocks) > 1 for unit in told)
+    has_list = any(isinstance(unit.blocks[0], ItemList) for unit in units)
+    return (
+        has_list
+        or sum(unit.words for unit in told) > MAX_SKIPPED
+        or any(len(unit.blocks) > 1 for unit in told)
+    )
 
 
 def _is_reference(listed: Definitions) -> bool:
@@ -194,6 +207,18 @@ def named_line(sections: Sequence[Section]) -> tuple[str, Unit] | None:
             if joint and len(name) <= MAX_NAME and explanation:
                 return name, Unit((Paragraph(explanation),))
     return None
+
+
+def begins_with_synopsis(units: Sequence[Unit]) -> bool:
+    """Whether a text begins with notes, or a few lines of syntax, that its first paragraph does not speak of."""
+    ahead = [*takewhile(lambda unit: isinstance(unit.blocks[0], Note | Listing), units)]
+    listings = [block for unit in ahead for block in unit.blocks if isinstance(block, Listing)]
+    behind = units[len(ahead)].first if len(ahead) < len(units) else ""
+    return (
+        bool(ahead)
+        and sum(len(each.lines) for each in listings) <= MAX_SYNOPSIS
+        and not (listings and references.needs_listing(behind))
+    )
 
 
 def opening_first(units: Sequence[Unit]) -> list[Unit]:

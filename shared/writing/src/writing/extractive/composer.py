@@ -29,9 +29,17 @@ from writing.extractive.passages import with_section
 from writing.extractive.quotations import quote_sources
 from writing.extractive.references import companies_in, is_dependent
 from writing.extractive.sentences import split
-from writing.extractive.spine import WHOLE_WORDS, NoSpineError, Spine, SpineReader
+from writing.extractive.spine import WHOLE_WORDS, NoSpineError, Spine, SpineReader, TooLongError
 from writing.extractive.times import is_outdated
-from writing.extractive.titles import article_title, comparable, heading_of, is_change, tidy, work_name
+from writing.extractive.titles import (
+    article_title,
+    comparable,
+    continues,
+    heading_of,
+    is_change,
+    tidy,
+    work_name,
+)
 from writing.extractive.units import Part, UnitReader, paragraphs_of, shown_words
 from writing.quality.measures import QUOTED, measure, problems
 from writing.writer import InsufficientSourcesError
@@ -52,6 +60,8 @@ MAX_BEHIND = 0.25
 """Where a page is named like the keyword, one with so much less aboutness has another subject."""
 MAX_SEE_ALSO = 5
 MAX_LEFT_OUT = 5
+MAX_LEFT_OUT_SHARE = 0.3
+"""An article that leaves out more of its section breaks off."""
 MIN_KEY_POINTS = 3
 MAX_KEY_POINTS = 5
 MAX_KEY_POINT = 240
@@ -82,14 +92,18 @@ def compose(
     ranked.sort(key=_is_of_changes)
     ranked = _numbered_by_document(ranked)
     refusals: list[str] = []
+    is_too_long = False
     best = max((each.about for each in ranked), default=0.0)
     tries = [each for each in ranked if each.about >= best - MAX_BEHIND][:MAX_TRIES]
     for _, alike in groupby(tries, key=lambda each: (each.about, _is_of_changes(each))):
+        if is_too_long:
+            break
         # What stands alone of a source; where none has enough of it, a source as it stands.
         for source, is_as_it_stands in sorted(product(alike, (False, True)), key=itemgetter(1)):
             try:
                 return _SpineArticle(keyword, stems, source, ranked, language, today, is_as_it_stands).write()
             except NoSpineError as error:
+                is_too_long = is_too_long or isinstance(error, TooLongError)
                 if is_as_it_stands:
                     refusals.append(f"{_name(source)} {_too_short(source) or error}")
     if any(not each.quotable for each in sources):
@@ -183,11 +197,17 @@ class _SpineArticle:
         """
         if is_change(self._section.title):
             raise NoSpineError("is a line of a list of changes, and no subject")
+        if self._source.titles_above and continues(tidy(self._section.title)):
+            raise NoSpineError("continues another section of its page, without which it is not understood")
         if is_foreign(_sample(self._source), self._language):
             raise NoSpineError(f"is not in the brand's language ({self._language})")
         spine = self._spine(self._source)
         if (missing := self._missing_step(spine)) is not None:
-            raise NoSpineError(f"is too long for an article, which would stop before “{missing}”")
+            raise TooLongError(f"is too long for an article, which would stop before “{missing}”")
+        if sum(each.words for each in spine.left_out) > MAX_LEFT_OUT_SHARE * self._section.words:
+            raise TooLongError(
+                f"is too long for an article, which would stop before “{tidy(spine.left_out[0].title)}”"
+            )
         parts = [(self._source, part) for part in spine.parts]
         if spine.words < MIN_SHOWN_WORDS:
             parts += self._added(spine)
@@ -225,6 +245,7 @@ class _SpineArticle:
             is_whole=is_whole and has_neighbours,
             strangers=frozenset() if self._is_as_it_stands else self._strangers,
             is_as_it_stands=self._is_as_it_stands,
+            has_address=lambda target: resolve(target) is not None,
         )
         reader = SpineReader(source.section, source.titles_above, self._stems, source.about, units)
         return reader.read_as_it_stands() if self._is_as_it_stands else reader.read()

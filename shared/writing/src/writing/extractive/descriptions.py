@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Final
 
-from documents.blocks import Block, Paragraph
+from documents.blocks import Block, Definitions, ItemList, Paragraph
 from documents.words import is_definition, stems_of
 from writing.article import MAX_META_DESCRIPTION
 from writing.extractive import openings
@@ -56,6 +56,11 @@ _NO_END: Final = re.compile(
     r"\b(?:except|other than|unless|not|without|only|at least|identified|known|given|made|done|such|both|either|whether|if|than)$"
 )
 _NAME_OF_CODE: Final = re.compile(r"\b[A-Z\d]{1,40}_\w+,?")
+_ANNOUNCEMENT: Final = re.compile(
+    r"(?:the following|below|here (?:is|are)|first,? let us|let us|there are (?:\w+ ){0,4}(?:ways|steps|options|kinds|types|methods|things)\b)"
+    r".*…$|[^.]{3,60} (?:is|are)…$",
+    re.IGNORECASE,
+)
 _LAST_CLAUSE: Final = re.compile(r"[;:]\s+(?=[^;:]*$)")
 _GOES_ON: Final = re.compile(
     r"\b(?:however|fortunately|unfortunately|though|for example|instead)\b", re.IGNORECASE
@@ -78,7 +83,7 @@ def description(blocks: Sequence[Block]) -> str:
             if len(longer) > MAX_META_DESCRIPTION:
                 return text if len(text) >= _SHORTEST else _cut_clause(longer)
             text = longer
-        if len(text) >= _SHORT or not text.endswith(_ENDS):
+        if len(text) >= _SHORTEST or not text.endswith(_ENDS):
             break
     return text if not text or text.endswith(_ENDS) else _cut_clause(text.rstrip(" :,;") + "…")
 
@@ -114,6 +119,11 @@ def description_of(
         return best
     whole = [each[-1] for each in rated if each[-1].endswith(_ENDS)]
     naming = next((each for each in whole if frozenset(keyword) <= {*stems_of(each)}), "")
+    if _ANNOUNCEMENT.match(text) and not is_explained:
+        # "The following hints may help:" says nothing without the first of them.
+        first = _first_item(opening[1]) if len(opening) > 1 else ""
+        if len(first) >= _SHORT:
+            return _cut_clause(first)
     is_broken_off = _DANGLES.search(text) is not None or (not is_explained and _is_unfinished(text))
     is_only_explained = is_explained and not text
     if (
@@ -152,6 +162,20 @@ def _from_first_sentence(blocks: Sequence[Block]) -> Iterator[Block]:
     elif len(sentences) > 1:
         yield Paragraph(first.text[sentences[1][0] :])
     yield from others
+
+
+def _first_item(block: Block) -> str:
+    """Returns the first sentence of a list; "" of anything else."""
+    inner = (
+        block.items[0].blocks
+        if isinstance(block, ItemList)
+        else block.entries[0].blocks
+        if isinstance(block, Definitions)
+        else ()
+    )
+    first = inner[0] if inner else None
+    sentence = next(iter(split(first.text)), "") if isinstance(first, Paragraph) else ""
+    return sentence if sentence.endswith(_ENDS) else ""
 
 
 def _sentences(blocks: Iterable[Block]) -> Iterator[str]:

@@ -93,7 +93,7 @@ def ended(parts: Sequence[Part], least: int) -> list[Part]:
         kept.pop()
     while kept and kept[-1].units:
         *before, last = kept[-1].units
-        is_unsaid = _is_bare_listing(last) and not _EXAMPLES.match(kept[-1].heading or "")
+        is_unsaid = _is_bare_listing(last) and not _is_of_examples(kept)
         mended = None if is_unsaid else _mended(last, has_more=False, is_last=True)
         units = (*before, *([mended] if mended else []))
         if (
@@ -127,6 +127,17 @@ def without_bare_end(parts: Sequence[Part], least: int) -> list[Part]:
     )
     has_enough = sum(part.words for part in before) >= least and bool(before) and bool(before[-1].units)
     return before if is_bare and has_enough and last.heading else [*parts]
+
+
+def _is_of_examples(parts: Sequence[Part]) -> bool:
+    """Whether the last part, or one that it stands below, is called an example: its listing needs no sentence."""
+    level = parts[-1].level + 1
+    for part in reversed(parts):
+        if part.level < level:
+            level = part.level
+            if _EXAMPLES.match(part.heading or ""):
+                return True
+    return False
 
 
 def _is_bare_listing(unit: Unit) -> bool:

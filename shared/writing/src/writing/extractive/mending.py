@@ -97,6 +97,8 @@ class Mender:
     """Names that the source introduces elsewhere."""
     is_as_it_stands: bool = False
     """Whether the text goes on behind a sentence that is left out."""
+    has_address: Test = bool
+    """Whether a link's target has an address that readers can go to."""
     has_all: bool = False
     """Whether what stands above and below on the page is shown, and no picture is lost: "the soil below" is no loss either."""
 
@@ -169,7 +171,10 @@ class Mender:
             has_below=around.below or self.has_all,
             is_whole=self.is_whole,
         ) or (not (leading or around.names) and references.speaks_of_names_below(told))
-        if is_away or (not (around.listing or around.above) and references.needs_listing(told)):
+        is_away = is_away or (references.needs_figure(told) and not self._leads_away(paragraph, begin, end))
+        if is_away or (
+            not (around.listing or around.above) and references.needs_listing(told, is_whole=self.is_whole)
+        ):
             return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
         aside = references.pointing_brackets(sentence)
         links = [
@@ -189,6 +194,10 @@ class Mender:
             if (name := paragraph.text[each.start : each.end])
         )
         return _Reference.DANGLES if names_place or references.is_numbered(told) else None
+
+    def _leads_away(self, paragraph: Paragraph, begin: int, end: int) -> bool:
+        """Whether a part of a paragraph has a link that readers can follow to a picture."""
+        return any(self.has_address(each.target) for each in paragraph.links if begin <= each.start < end)
 
     def _is_aside(self, sentence: str) -> bool:
         """Whether a sentence speaks of bold type, or of a company in the examples of a book."""
@@ -211,6 +220,8 @@ class Mender:
         begin, end = place
         links = [each for each in paragraph.links if begin <= each.start < end]
         part = paragraph.text[begin:end]
+        if references.needs_figure(part):
+            return not self._leads_away(paragraph, begin, end)
         return not any(self.resolves(each.target) for each in links) and (
             bool(links)
             or references.speaks_of_type(part)
@@ -241,6 +252,11 @@ class Mender:
             items=tuple(ListItem(_without_sign(item, sign)) for item in items if item),
             ordered=whole.ordered or sign is _NUMBER,
         )
+        if told.ordered:
+            # A step that only points elsewhere is a step.
+            steps = [item or _step(each.blocks) for item, each in zip(items, whole.items, strict=True)]
+            told = replace(told, items=tuple(ListItem(_without_sign(item, sign)) for item in steps if item))
+            items = steps
         if whole.ordered:
             return (told,) if all(items) and words_in(told) <= MAX_NUMBERED_WORDS else ()
         # A few items that only point elsewhere are not missed.
@@ -251,8 +267,9 @@ class Mender:
     def inner(self, blocks: Sequence[Block], depth: int = 1) -> tuple[Block, ...]:
         """Returns the blocks of an item, an explanation or a note up to a hole."""
         shown: list[Block] = []
-        for block in blocks if depth < MAX_DEPTH else ():
-            found = self._inner(block, depth, is_first=not shown)
+        for at, block in enumerate(blocks if depth < MAX_DEPTH else ()):
+            leads = isinstance(block, Paragraph) and isinstance(_behind(blocks, at), Structure)
+            found = self._inner(block, depth, is_first=not shown or leads)
             if found is None:
                 break
             shown += found
@@ -303,6 +320,10 @@ class Mender:
         return (paragraph,) if is_told else ()
 
 
+def _behind(blocks: Sequence[Block], at: int) -> Block | None:
+    return blocks[at + 1] if at + 1 < len(blocks) else None
+
+
 def _without(paragraph: Paragraph, begin: int, end: int) -> Paragraph:
     """Returns the paragraph without some of its characters: a bracket, or a clause, for which there is a mark."""
     mark = "" if paragraph.text[begin:end].endswith(")") else f" {ELLIPSIS}"
@@ -313,6 +334,11 @@ def _without(paragraph: Paragraph, begin: int, end: int) -> Paragraph:
         if each.end <= begin or each.start >= end
     ]
     return Paragraph(paragraph.text[:begin] + mark + paragraph.text[end:], tuple(links))
+
+
+def _step(blocks: Sequence[Block]) -> tuple[Block, ...]:
+    """Returns the first paragraph of an item."""
+    return tuple(each for each in blocks[:1] if isinstance(each, Paragraph) and not each.flags)
 
 
 def _is_numbered(items: Sequence[tuple[Block, ...]]) -> bool:

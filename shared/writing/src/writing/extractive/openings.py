@@ -20,6 +20,14 @@ _ADDS: Final = re.compile(
 _TOLD: Final = (
     r"(?:mentioned|described|discussed|seen|explained|introduced|shown|noted|defined|listed|created|chosen)"
 )
+# It calls back to an example or part before it.
+_CALLS_BACK: Final = re.compile(
+    r"\b(?:introductory|initial|running|opening|earlier) examples?\b"
+    r"|\b(?:examples?|sections?|chapters?|tutorial) (?:showed|described|explained|introduced|demonstrated)\b"
+    r"|^(?!.*\b(?:in addition to|not only)\b).*\b(?:is|are|was|were) also (?:\w+ed|shown|possible|available|given|done|made|written|set|used)\b"
+    rf"|\b(?:previously|already|earlier)[ -]{_TOLD}\b",
+    re.IGNORECASE,
+)
 # It goes on from a text before it.
 _GOES_ON: Final = re.compile(
     rf"\b(?:previously|already|earlier|before|so far|just)[ -]{_TOLD}\b|\b(?:reminder|as a reminder|so far)\b"
@@ -108,12 +116,18 @@ def needs_before(sentence: str, known: AbstractSet[str]) -> bool:
     first = sentence[:_READ]
     return (
         _GOES_ON.search(first) is not None
+        or goes_on(first)
         or is_step(first)
         or _CONDITION.match(first) is not None
         or (references.is_pointer(first) and not _FOLLOWING.match(first))
         or references.is_positional(first, has_above=False, has_below=True)
         or (_has_unknown(first, known) and not is_gloss(first))
     )
+
+
+def goes_on(sentence: str) -> bool:
+    """Whether a sentence speaks of what a text before it has told: "The introductory example showed …"."""
+    return _CALLS_BACK.search(sentence[:_READ]) is not None
 
 
 def _has_unknown(first: str, known: AbstractSet[str]) -> bool:

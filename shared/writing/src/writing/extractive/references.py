@@ -68,6 +68,10 @@ _NUMBERED: Final = re.compile(
     r"|\bappendix [A-Z]\b|\b(?:see|cf\.)(?: also)?(?: the)? (?:section|chapter|appendix|page)\b|§",
     re.IGNORECASE,
 )
+# Pictures are never shown, even where the page with them is.
+_FIGURE: Final = re.compile(
+    r"\b(?:figures?|fig\.|diagrams?|pictures?|screenshots?|plots?|plates?) \(?\d", re.IGNORECASE
+)
 _NUMBERED_TABLE: Final = re.compile(r"\b(?:table|figure) \d", re.IGNORECASE)
 # Type that text loses: "C: is a client's request (bold font)".
 _TYPE: Final = r"(?:in )?(?:(?:a )?(?:bold(?:face)?|italics?)(?: font| type| text| face)?)"
@@ -99,6 +103,7 @@ _PLACE_NAME: Final = re.compile(r"[A-Z][\w'’.-]*(?: \S+)+")  # noqa: RUF001
 _TOLD_AT: Final = re.compile(rf"\b{_TOLD} (?:\w+ )?(?:in|at|under|within) (?:the )?$", re.IGNORECASE)
 _ABOVE: Final = re.compile(
     r"(?<!from )(?<!\d and )(?<!\d or )\babove(?=[.,;:)]|$)|\bthe above\b|\babove(?:-| )mentioned\b|\baforementioned\b|\bas (?:above|before)\b"
+    r"|\b(?:notice|noticed|see|seen|saw|note) (?:\w+ )?above\b"
     rf"|\b{_NEAR} above\b|\babove {_NEAR}\b|\b{_TOLD} (?:above|earlier|previously)\b|\bas {_TOLD} (?:before|already)\b"
     r"|\bthe (?:previous|preceding|last|above|first|second) (?:(?:few|two|three|several) )?(?:paragraph|table|example|command)s?\b"
     r"|\bin the (?:proposed|given|described) (?:scenario|setup|situation)\b",
@@ -177,7 +182,8 @@ _ASKED_ABOUT: Final = re.compile(
     r"^(?:(?:if|when|while|once|because|since|although|unless|until|after|before) )?(it|they)\b",
     re.IGNORECASE,
 )
-_OF_ITS_HEADING: Final = re.compile(r"^(?:this|these) \w", re.IGNORECASE)
+# "This closely resembles …" is not of it.
+_OF_ITS_HEADING: Final = re.compile(r"^(?:this|these) (?!\w+ly )\w", re.IGNORECASE)
 _BEGINNING: Final = 120
 _ITSELF: Final = frozenset(
     stems_of(
@@ -258,6 +264,11 @@ def speaks_of_type(text: str) -> bool:
     return _BY_TYPE.search(text) is not None
 
 
+def is_all_of_type(text: str) -> bool:
+    """Whether all of a short text tells what bold or italic type means."""
+    return speaks_of_type(text) and not re.search(r"[.!?] ", text)
+
+
 def companies_in(texts: Iterable[str]) -> frozenset[str]:
     """Returns the names of companies that texts speak of by name alone, as a book does of the one in its examples."""
     return frozenset(match[1] or match[2] for text in texts for match in _COMPANY.finditer(text))
@@ -267,6 +278,11 @@ def companies_in(texts: Iterable[str]) -> frozenset[str]:
 def is_numbered(sentence: str) -> bool:
     """Whether a sentence refers to a part by its number: "section 4.2"."""
     return _NUMBERED.search(sentence) is not None
+
+
+def needs_figure(text: str) -> bool:
+    """Whether a text refers to a picture by its number: "figure 17"."""
+    return _FIGURE.search(text) is not None
 
 
 def promises(sentence: str, *, has_more: bool) -> bool:
@@ -313,9 +329,13 @@ def is_place_name(before: str, linked: str) -> bool:
     return is_title or (linked[:1].isupper() and _TOLD_AT.search(before) is not None)
 
 
-def needs_listing(sentence: str) -> bool:
-    """Whether a sentence speaks of a neighbouring listing: "This example …"."""
-    return _EXAMPLE.search(sentence) is not None
+def needs_listing(sentence: str, *, is_whole: bool = False) -> bool:
+    """Whether a sentence speaks of a neighbouring listing: "This example …".
+
+    `is_whole`: its page or section is shown from beginning to end, so that "the examples" are those on it.
+    """
+    found = _EXAMPLE.search(sentence)
+    return found is not None and not (is_whole and found[0].casefold() == "the examples")
 
 
 def without_lead(sentence: str) -> str:

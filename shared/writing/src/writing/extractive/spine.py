@@ -6,13 +6,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Final
 
-from documents.blocks import Definitions, Listing, Note, Paragraph, Table
+from documents.blocks import Definitions, ItemList, Listing, Note, Paragraph
 from documents.sections import ENTRY_LEVEL, PAGE_LEVEL, Section
 from documents.source_minimum import MIN_SHOWN_WORDS
 from documents.words import stems_of, telling_stems
 from writing.extractive import openings, references
 from writing.extractive.beginnings import (
     BeginningFinder,
+    begins_with_synopsis,
     is_skipping,
     named_line,
     opening_first,
@@ -22,15 +23,15 @@ from writing.extractive.titles import comparable, declaration, declared_name, he
 from writing.extractive.units import TOP_LEVEL, Part, Unit, UnitReader, entries_below
 from writing.quality.likeness import runs
 
-WHOLE_WORDS: Final = 3_000
+WHOLE_WORDS: Final = 6_000
 """A page or section with no more words is shown from beginning to end."""
 INTRODUCTION_WORDS: Final = 600
 """The longest introduction in front of sub-sections."""
-MAX_WORDS: Final = 1_600
+MAX_WORDS: Final = 4_500
 """The length of an article from a page or section that is too long to be shown whole."""
 ENOUGH_WORDS: Final = 300
 """With so many words, no section is begun that must be cut."""
-MAX_SUBSECTIONS: Final = 12
+MAX_SUBSECTIONS: Final = 40
 LOWEST_LEVEL: Final = 4
 MAX_READ: Final = 40
 """Sub-sections that are read."""
@@ -49,7 +50,7 @@ _INTRODUCTIONS: Final = frozenset(
 _SKIPPED: Final = re.compile(
     r"^(?:name|see also|references?|bibliography|further reading|related \w+|authors?|author\(s\)|author.s? .{0,20}|credits|acknowledge?ments|bugs|known bugs|files|synopsis|"
     r"syntax|feedback|reporting bugs|history|news|change ?log|changes|release notes|what.s new.{0,40}|copyright|copying|licen[cs]e|to-?do|"
-    r"environment|exit status|diagnostics|availability|colophon|index|contents|table of contents|more information|resources|links|"
+    r"environment|exit status|diagnostics|availability|standards|conforming to|colophon|index|contents|table of contents|more information|resources|links|"
     r"notes?|details|conclusions?|miscellaneous|other|more|text|content|untitled|section|misc)$",
     re.IGNORECASE,
 )
@@ -57,6 +58,10 @@ _SKIPPED: Final = re.compile(
 
 class NoSpineError(Exception):
     """The section gives no article; the message, which continues after the name of the page, says why."""
+
+
+class TooLongError(NoSpineError):
+    """The section would break off: what has less to do with the keyword does not replace it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,9 @@ class SpineReader:
         section, children = self._introduced()
         units = self._units.read(section, self._heading)
         subsections = self._below(children)
+        if units and units[0].is_bare and isinstance(units[0].blocks[0], ItemList):
+            # A list right below the title: what follows may speak of it.
+            return self._begun(units, subsections)
         for at, unit in enumerate(units):
             if is_skipping(units[:at]):
                 break
@@ -285,10 +293,11 @@ class SpineReader:
             section = _joined(section, 0)
         heading = self._heading | above | frozenset(stems_of(section.title))
         units = self._connected(self._units.read(section, heading), heading, begins=False)
-        if units and not isinstance(units[0].blocks[0], Table):
-            # A table under its heading stays there: what follows speaks of it.
+        if section.level >= ENTRY_LEVEL or begins_with_synopsis(units):
+            # Another listing or table under a heading stays there: what follows speaks of it.
             units = opening_first(units)
-        if units and units[0].behind_drop and not self._names(section, units[0]):
+        is_behind = bool(units) and units[0].behind_drop and not self._units.is_as_it_stands
+        if is_behind and not self._names(section, units[0]):
             return []
         below = [
             part
@@ -315,6 +324,8 @@ class SpineReader:
         if (
             first is None
             or not self._beginnings.opens(first)
+            # "This element …" stays below its heading.
+            or openings.speaks_of_its_heading(first.first, is_lifted=True)
             or references.has_unknown_subject(first.first, self._heading)
         ):
             return None
@@ -335,11 +346,14 @@ class SpineReader:
     ) -> Spine:
         shown = [*found]
         parts = [*_without_repetition([opening, *(part for _, parts in shown for part in parts)])]
-        kept = without_bare_end(ended(without_promises(parts), MIN_SHOWN_WORDS), MIN_SHOWN_WORDS)
+        whole = ended(without_promises(parts), MIN_SHOWN_WORDS)
+        if not whole:
+            raise NoSpineError("has no paragraph that opens an article")
+        kept = without_bare_end(whole, MIN_SHOWN_WORDS)
         headings = {part.heading for part in kept}
         lost = {part.heading for part in parts if part.units} - headings
-        whole = {id(section) for section, _ in shown if _title(section) not in lost}
-        return Spine(tuple(kept), tuple(_left_out(subsections, whole, headings)))
+        complete = {id(section) for section, _ in shown if _title(section) not in lost}
+        return Spine(tuple(kept), tuple(_left_out(subsections, complete, headings)))
 
 
 def _left_out(
@@ -400,7 +414,8 @@ def _is_enough(section: Section, parts: Sequence[Part]) -> bool:
     """Whether a sub-section is worth its heading: not only the beginning of a text that ends at a hole."""
     words = sum(part.words for part in parts)
     blocks = [block for part in parts for block in part.blocks]
-    is_example = comparable(section.title) in {"example", "examples"}
+    title = comparable(section.title)
+    is_example = title.startswith("example") or title.endswith(("example", "examples"))
     if all(isinstance(block, Listing) for block in blocks):
         return is_example
     return words >= max(MIN_SUBSECTION_WORDS, min(OWN_WORDS, section.own_words // 2))

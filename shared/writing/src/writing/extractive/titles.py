@@ -49,6 +49,10 @@ _CHANGE: Final = re.compile(
     r"\(#\d+\)|^(?:release notes?|change ?log|what[’']s new.{0,40})$|^(?:version )?v?\d+\.\d+(?:\.\d+)*(?: \(.*\))?$",  # noqa: RUF001
     re.IGNORECASE,
 )
+_CONTINUES: Final = re.compile(
+    r"(?:other|another|more|further|additional|remaining|miscellaneous|next steps?|putting it all together)\b(?! than\b)",
+    re.IGNORECASE,
+)
 _FULL_STOP: Final = re.compile(r"(?:(?<=[a-z]{4})|(?<=\)))\.$")
 # Where a long title may end.
 _LAST_BRACKET: Final = re.compile(r"\s*\([^()]*\)$")
@@ -222,6 +226,11 @@ def cut(text: str, size: int) -> str:
 def is_change(title: str) -> bool:
     """Whether a title is that of a change log, or a line of one: "Metadata added (#1542)", "Version 1.2"."""
     return _CHANGE.search(title) is not None
+
+
+def continues(title: str) -> bool:
+    """Whether a title names the rest of what another one began: "Other fuzzers", "More on glazes"."""
+    return _CONTINUES.match(title) is not None
 
 
 def comparable(heading: str) -> str:

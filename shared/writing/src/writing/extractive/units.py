@@ -5,7 +5,7 @@ Where something that readers need is left out, the units of the section end.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -55,9 +55,13 @@ MIN_ENTRIES: Final = 3
 TOLD_WORDS: Final = 180
 """A section that tells so much does without the entries below it, unless a sentence leads up to them."""
 MAX_MEAN_ENTRY: Final = 90
-_LEADS: Final = re.compile(r"[:;,–—-]$|\b(?:and|or|like|as|is|are|to|with|of|the|includ(?:e|es|ing))$")  # noqa: RUF001
+_LEADS: Final = re.compile(
+    r"[:;,–—-]$|\b(?:and|or|like|as|is|are|to|with|of|the|includ(?:e|es|ing)|visit|see|at|by|from|in|on|via|into|called|named|namely|than|"  # noqa: RUF001 - dashes
+    r"that|which|when|if|run|use|using|enter|type)$"
+)
 
 _ADDRESS: Final = re.compile(r"(?:→ )?(?:https?|ftp)://[^\s@]+")
+_FORMULA: Final = re.compile(r"\d|[=×+*/<>^±→]")  # noqa: RUF001 - a sign of multiplication
 # A rule of a grammar: "value = *( text )".
 _RULE: Final = re.compile(r"[a-z][\w-]{0,40} ::?= \S.{0,300}|[a-z][\w-]{0,40} = \S.{0,300}")
 
@@ -158,13 +162,15 @@ class UnitReader:
     """Names that the source introduces elsewhere."""
     is_as_it_stands: bool = False
     """Whether the text goes on behind what is left out, so that more of it is shown."""
+    has_address: Test = bool
+    """Whether readers can go to a link's target."""
 
     def read(self, section: Section, heading: AbstractSet[str]) -> tuple[Unit, ...]:
         """Returns the units of the section's own blocks, up to the first hole.
 
         `heading` are the stems of its title and those above it.
         """
-        blocks = tuple(map(_address_as_listing, section.blocks))
+        blocks = tuple(_with_formulas(map(_address_as_listing, section.blocks)))
         entries = [each for each in entries_below(section) if each.blocks]
         if entries and (shown_words(blocks) < TOLD_WORDS or announces(text_of(blocks[-1]))):
             blocks = _announced_once(blocks)
@@ -182,6 +188,7 @@ class UnitReader:
             self.is_whole,
             self.strangers,
             self.is_as_it_stands,
+            self.has_address,
             has_all=self.is_whole and not any(isinstance(each, Gap) for each in section.blocks),
         )
         return tuple(_BlockReader(blocks, mender).units())
@@ -207,6 +214,8 @@ class _BlockReader:
             if unit.blocks:
                 yield replace(unit, behind_drop=behind_drop)
             self._is_connected = self._is_connected and not unit.behind_drop
+            if unit.behind_drop and self._mender.has_all:
+                self._mender = replace(self._mender, has_all=False)
             behind_drop = unit.behind_drop or (behind_drop and not unit.blocks)
 
     def _next(self) -> Unit | None:
@@ -266,7 +275,7 @@ class _BlockReader:
     def _paragraph(self, paragraph: Paragraph) -> Unit | None:
         """Reads a paragraph with what it leads up to, and what continues behind that."""
         blocks: list[Block] = []
-        current: Paragraph | None = paragraph
+        current: Paragraph | None = self._take_lead(paragraph, blocks)
         while current is not None:
             behind = self._structure_at(self._at + 1)
             leads = behind is not None and self._leads(current.text, self._blocks[behind])
@@ -277,10 +286,11 @@ class _BlockReader:
             if self._leads_to_gap(current) or (leads and structure is None):
                 return self._before_hole(blocks, self._without_lead(current), self._end_of_hole)
             shown = self._readable(current, leads=leads, continues=bool(blocks))
+            if shown is None and structure is not None and not announces(current.text):
+                # Its last sentence does not lead up to the listing, so that readers do without it.
+                shown = self._without_lead(current)
             if shown is None and (leads or blocks):
-                return self._before_hole(
-                    blocks, self._without_lead(current) if leads else None, self._end_of_hole
-                )
+                return self._without_paragraph(current, blocks, behind, structure)
             self._at += 1
             if shown is None and not is_sentence(current.text):
                 # It leads up to what the page does not have.
@@ -297,6 +307,47 @@ class _BlockReader:
             self._take_listing_of_last_item(blocks)
             current = self._continuation()
         return Unit(tuple(blocks))
+
+    def _take_lead(self, paragraph: Paragraph, blocks: list[Block]) -> Paragraph:
+        """Takes a paragraph that leads up to parts: "In one of two forms:" in front of "The old form:" with its listing.
+
+        Returns the first paragraph that is not taken.
+        """
+        if not self._leads_to_lead(paragraph):
+            return paragraph
+        lead = self._readable(paragraph, leads=True, continues=False)
+        following = self._blocks[self._at + 1]
+        if lead is None or not isinstance(following, Paragraph):
+            return paragraph
+        blocks.append(lead)
+        self._at += 1
+        return following
+
+    def _without_paragraph(
+        self,
+        paragraph: Paragraph,
+        blocks: Sequence[Block],
+        behind: int | None,
+        structure: tuple[Block, ...] | None,
+    ) -> Unit:
+        """Returns the unit without a paragraph that is not shown, and what belongs to it."""
+        if behind is not None and structure is not None and references.is_all_of_type(paragraph.text):
+            # What its bold type means is lost; the listing says the rest.
+            self._at = behind + 1
+            return Unit((*blocks, *structure), is_bare=not blocks)
+        last = self._without_lead(paragraph) if structure is not None else None
+        return self._before_hole(blocks, last, self._end_of_hole)
+
+    def _leads_to_lead(self, paragraph: Paragraph) -> bool:
+        """Whether a paragraph leads up to parts that a short line each leads up to."""
+        following = self._blocks[self._at + 1] if self._at + 1 < len(self._blocks) else None
+        return (
+            paragraph.text.endswith(":")
+            and isinstance(following, Paragraph)
+            and following.text.endswith(":")
+            and self._structure_at(self._at + 2) is not None
+            and len(split(following.text)) == 1
+        )
 
     def _structure_at(self, at: int) -> int | None:
         """Returns the place of the structure there, or behind labels there."""
@@ -393,6 +444,31 @@ def _address_as_listing(block: Block) -> Block:
         return block
     is_line = _ADDRESS.fullmatch(block.text) or _RULE.fullmatch(block.text)
     return Listing((block.text,)) if is_line else block
+
+
+def _with_formulas(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yields the blocks with lines of numbers or formulas, that a paragraph leads up to, as one listing."""
+    is_led = False
+    lines: list[str] = []
+    for block in blocks:
+        if is_led and isinstance(block, Paragraph) and _is_formula(block):
+            lines.append(block.text)
+            continue
+        if lines:
+            yield Listing(tuple(lines))
+            lines = []
+        is_led = isinstance(block, Paragraph) and block.text.endswith(":")
+        yield block
+    if lines:
+        yield Listing(tuple(lines))
+
+
+def _is_formula(paragraph: Paragraph) -> bool:
+    is_short = len(paragraph.text.split()) < MIN_FRAGMENT_WORDS and not paragraph.text.endswith(
+        (":", ";", ",")
+    )
+    is_line = is_short and not paragraph.flags and not is_sentence(paragraph.text)
+    return is_line and _FORMULA.search(paragraph.text) is not None
 
 
 def _announced_once(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
