@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -9,12 +10,14 @@ from pydantic import SecretStr
 
 from chassis import ServiceKey
 from chassis.database.pool import Connections
-from chassis.testing import serving
+from chassis.testing import running, serving
 from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from orchestrator.api import http_api
+from orchestrator.app import build
+from orchestrator.settings import Settings
 from tests.fixtures.commands.brandctl import Operator
 
 KEY = "test-service-key-0123456789"
@@ -44,3 +47,22 @@ async def api(orchestrator_database: Database) -> AsyncIterator[httpx.AsyncClien
 def brandctl(api: httpx.AsyncClient, tmp_path: Path) -> Operator:
     """Runs any command with that orchestrator."""
     return Operator(tmp_path, {"ORCHESTRATOR_URL": str(api.base_url), "SERVICE_KEY": KEY})
+
+
+@pytest.fixture
+async def lone_orchestrator(
+    make_database: Callable[[str], Awaitable[str]], broker_urls: dict[str, str], tmp_path: Path
+) -> AsyncIterator[Operator]:
+    """Runs any command with a whole orchestrator, its broker included; the other services are away."""
+    settings: dict[str, Any] = {
+        "database_url": await make_database("orchestrator"),
+        "rabbitmq_url": broker_urls["orchestrator"],
+        "service_key": KEY,
+        "http_port": 0,
+    }
+    async with running(build(Settings.model_validate(settings))) as service:
+        away = {
+            f"{name}_URL": "http://127.0.0.1:9" for name in ("RESEARCH", "PUBLISHER", "SOCIAL", "MONITOR")
+        }
+        url = f"http://127.0.0.1:{service.port}"
+        yield Operator(tmp_path, {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY, **away})

@@ -1,43 +1,19 @@
 """`brandctl doctor` as a process of its own, with a real orchestrator, broker and database; the other services are away."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
-from pathlib import Path
-from typing import Any
-
 import aio_pika
 import pytest
 
 from brandctl.local import broker_users
-from chassis.testing import running
 from envelope.brand import CATALOGUE
 from messaging.topology import describe
-from orchestrator.app import build
-from orchestrator.settings import Settings
 from tests.fixtures.commands.brandctl import Operator
 
-KEY = "test-service-key-0123456789"
 QUEUE = "research-commands"
 
 
 @pytest.fixture
-async def operator(
-    make_database: Callable[[str], Awaitable[str]], broker_urls: dict[str, str], tmp_path: Path
-) -> AsyncIterator[Operator]:
-    settings: dict[str, Any] = {
-        "database_url": await make_database("orchestrator"),
-        "rabbitmq_url": broker_urls["orchestrator"],
-        "service_key": KEY,
-        "http_port": 0,
-    }
-    async with running(build(Settings.model_validate(settings))) as service:
-        away = {
-            f"{name}_URL": "http://127.0.0.1:9" for name in ("RESEARCH", "PUBLISHER", "SOCIAL", "MONITOR")
-        }
-        yield Operator(
-            tmp_path,
-            {"ORCHESTRATOR_URL": f"http://127.0.0.1:{service.port}", "SERVICE_KEY": KEY, **away},
-            "doctor",
-        )
+def operator(lone_orchestrator: Operator) -> Operator:
+    return lone_orchestrator.of("doctor")
 
 
 async def test_the_services_and_the_administrator_look_at_the_servers(

@@ -14,6 +14,7 @@ from brandctl.options import AfterCursor, Limit
 from brandctl.short_ids import parse_id
 from brandctl.times import parse_moment, to_second
 from client.errors import ClientError
+from client.message_services import MessageServiceName
 from client.pages import read_if_known
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
@@ -35,7 +36,6 @@ For example:
 """,
 )
 
-_Service = Literal["orchestrator", "research", "publisher", "social", "monitor"]
 _State = Literal["handled", "dead_lettered", "waiting", "unsent"]
 _SHOWN: Final = 80
 """Characters of an error in the table; `--json` has the whole text."""
@@ -45,11 +45,8 @@ def why(message: dict[str, Any]) -> str:
     """Returns what a message in an outbox waits for, or why its last attempt failed."""
     if message["waits_for"]:
         return f"{message['waits_for']} is away"
-    told = (
-        ": ".join(filter(None, (message["exception_type"], message["detail"])))
-        or message["publish_error"]
-        or ""
-    )
+    told = ": ".join(filter(None, (message["exception_type"], message["detail"])))
+    told = told or message.get("publish_error") or ""
     return told if len(told) <= _SHOWN else f"{told[:_SHOWN]}…"
 
 
@@ -109,7 +106,7 @@ def list_messages(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
-    service: _Service | None = None,
+    service: MessageServiceName | None = None,
     type_name: Annotated[str | None, typer.Option("--type")] = None,
     state: _State | None = None,
     since: Annotated[str | None, typer.Option(parser=parse_moment, metavar="TIME")] = None,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final
 from uuid import UUID
 
 import typer
@@ -13,11 +13,13 @@ from brandctl.commands import Group, Result
 from brandctl.confirming import confirm
 from brandctl.errors import CommandError, UsageError
 from brandctl.listing import Listing
+from brandctl.messages import why
 from brandctl.operator_names import By, who
 from brandctl.options import AfterCursor, Limit, Yes
 from brandctl.short_ids import parse_id
 from brandctl.terminal import note
 from client.errors import ClientError
+from client.message_services import MessageServiceName
 from client.pages import read_if_known
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
@@ -43,18 +45,8 @@ For example:
 """,
 )
 
-_Service = Literal["orchestrator", "research", "publisher", "social", "monitor"]
 _AT_ONCE: Final = 200
 """The most messages of one request."""
-_SHOWN: Final = 80
-"""Characters of an error in the table; `--json` has the whole text."""
-
-
-def _why(retry: dict[str, Any]) -> str:
-    if retry["waits_for"]:
-        return f"{retry['waits_for']} is away"
-    told = ": ".join(filter(None, (retry["exception_type"], retry["detail"])))
-    return told if len(told) <= _SHOWN else f"{told[:_SHOWN]}…"
 
 
 _RETRIES: Final = Listing(
@@ -66,7 +58,7 @@ _RETRIES: Final = Listing(
         "brand": "brand",
         "attempt": lambda retry: str(retry["attempt"]),
         "due": lambda retry: datetime.fromisoformat(retry["due_at"]).isoformat(sep=" ", timespec="seconds"),
-        "why": _why,
+        "why": why,
     },
     nothing="no message waits for another attempt",
 )
@@ -79,7 +71,7 @@ def list_retries(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
-    service: _Service | None = None,
+    service: MessageServiceName | None = None,
     type_name: Annotated[str | None, typer.Option("--type")] = None,
     correlation_id: str | None = None,
     after: AfterCursor = None,
@@ -138,7 +130,7 @@ def run_now(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
-    service: Annotated[_Service, typer.Option()],
+    service: Annotated[MessageServiceName, typer.Option()],
     ids: _Ids = None,
     type_name: Annotated[str | None, typer.Option("--type")] = None,
     correlation_id: str | None = None,
@@ -171,7 +163,7 @@ def cancel(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
-    service: Annotated[_Service, typer.Option()],
+    service: Annotated[MessageServiceName, typer.Option()],
     reason: Annotated[str, typer.Option()],
     ids: _Ids = None,
     type_name: Annotated[str | None, typer.Option("--type")] = None,
@@ -249,6 +241,6 @@ def _changed(call: Callable[..., Any], selections: Sequence[dict[str, Any]], don
             if "ids" in selection or answer["next"] in {None, after.get("after")}:
                 break
             after = {"after": answer["next"]}
-    why = Counter(each["detail"] for each in refused)
-    told = [f"{len(ids):,} {done}", *(f"{count:,} not: {detail}" for detail, count in why.items())]
+    reasons = Counter(each["detail"] for each in refused)
+    told = [f"{len(ids):,} {done}", *(f"{count:,} not: {detail}" for detail, count in reasons.items())]
     return Result({"ids": ids, "refused": refused}, remark=told, fails=bool(refused) or not ids)

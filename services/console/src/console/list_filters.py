@@ -69,6 +69,27 @@ def safe_link(url: str | None) -> str | None:
     return url if url is not None and url.startswith(("http://", "https://")) else None
 
 
+def read_fields(
+    query: Mapping[str, str],
+    names: Collection[str],
+    *,
+    choices: Mapping[str, Collection[str]],
+    days: Collection[str] = (),
+) -> dict[str, str]:
+    """Reads fields of an address; values that no link of ours has count as left out.
+
+    Args:
+        query: the address's query.
+        names: of all fields.
+        choices: the values that some fields may have.
+        days: fields that hold a day, such as 2026-11-28.
+    """
+    text = {name: query.get(name, "").replace("\0", "").strip()[:_MAX_TEXT] for name in names}
+    strange = [name for name, values in choices.items() if text[name] not in values]
+    strange += [name for name in days if read_day(text[name]) is None]
+    return text | dict.fromkeys(strange, "")
+
+
 def read_day(text: str) -> date | None:
     """Reads a day of an address, such as 2026-11-28; None if it is none."""
     try:

@@ -11,7 +11,7 @@ from typing import Any, Final, Self
 from urllib.parse import urlencode
 
 from client.people_keys import key_name
-from console.list_filters import midnight_of, read_day
+from console.list_filters import midnight_of, read_day, read_fields
 
 SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor", "gateway", "console")
 OWN: Final = "console"
@@ -21,7 +21,6 @@ COLUMNS: Final = (
 )  # fmt: skip
 """Of the files."""
 _KEY_NAME: Final = re.compile("[a-z0-9]+([._-][a-z0-9]+)*")
-_LONGEST: Final = 200
 _SHOWN: Final = 200
 """Characters of a value on the page; the files have the whole value."""
 _NO_MORE: Final = 0
@@ -116,13 +115,9 @@ class LogFilter:
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Self:
         """Reads an address; values that no link of ours has count as left out."""
-        text = {name: query.get(name, "").replace("\0", "").strip()[:_LONGEST] for name in cls.__slots__}
-        if text["service"] not in SERVICES:
-            text["service"] = ""
-        for name in ("since", "until"):
-            if read_day(text[name]) is None:
-                text[name] = ""
-        return cls(**text)
+        return cls(
+            **read_fields(query, cls.__slots__, choices={"service": SERVICES}, days=("since", "until"))
+        )
 
     @property
     def is_set(self) -> bool:

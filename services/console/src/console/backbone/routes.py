@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from client.message_services import MESSAGE_SERVICES
 from console.backbone import views
 from console.pages import NavigationEntry, Viewer, page
 from console.service_clients import PersonClients
@@ -25,7 +26,7 @@ async def read_backbone(
     query: Mapping[str, str],  # noqa: ARG001  (nor does the address)
 ) -> Any:
     """Reads what changes on the page, without the time of the answers."""
-    calls = (getattr(clients, each).get_backbone() for each in views.SERVICES)
+    calls = (getattr(clients, each).get_backbone() for each in MESSAGE_SERVICES)
     return [
         {name: value for name, value in found.items() if name != "now"} if isinstance(found, dict) else found
         for found in await read_each(*calls)
@@ -40,7 +41,7 @@ async def get_backbone(request: Request, viewer: Viewer) -> Response:
     """Each service's own part, beside those of others."""
     viewer.check_may(Scope.OPERATE)
     is_bound = viewer.person.brands is not None
-    asked = () if is_bound else views.SERVICES
+    asked = () if is_bound else MESSAGE_SERVICES
     answers = await asyncio.gather(
         *(viewer.ask_one(each, getattr(viewer, each).get_backbone()) for each in asked)
     )

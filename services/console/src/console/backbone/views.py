@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
-"""Those that handle messages."""
 LATE: Final = timedelta(seconds=60)
 """Older due messages of an outbox are remarkable: most leave within a second."""
 

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from client import message_chains
 from client.errors import ClientError, RefusedError
+from client.message_services import MESSAGE_SERVICES
 from console.chains import views
 from console.list_files.answers import file_answer
 from console.list_files.writing import PAGE_ROWS, Format, ListPages
@@ -129,14 +130,14 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
         ),
         _ask_each(
             viewer,
-            message_chains.SERVICES if is_first else (),
+            MESSAGE_SERVICES if is_first else (),
             lambda client, _: client.list_messages(
                 correlation_id=correlation_id, state="waiting", limit=views.MOST_FAILURES
             ),
         ),
         _ask_each(
             viewer,
-            message_chains.SERVICES if is_first else (),
+            MESSAGE_SERVICES if is_first else (),
             lambda client, _: client.list_running_messages(),
         ),
         viewer.ask_one(

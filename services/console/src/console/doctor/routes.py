@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from client.message_services import MESSAGE_SERVICES
 from console.doctor import views
 from console.pages import NavigationEntry, Viewer, page
 
@@ -21,7 +22,7 @@ async def examine(request: Request, viewer: Viewer) -> Response:
     """The findings of each service. Not watched: each reading probes the servers, at most every ten seconds."""
     viewer.check_may(Scope.OPERATE)
     is_bound = viewer.person.brands is not None
-    asked = () if is_bound else views.SERVICES
+    asked = () if is_bound else MESSAGE_SERVICES
     answers = await asyncio.gather(
         *(viewer.ask_one(each, getattr(viewer, each).check_servers()) for each in asked)
     )

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
-SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
-"""Those that handle messages."""
 PROBES: Final = frozenset(
     {
         "broker",

@@ -9,6 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from client.message_services import MESSAGE_SERVICES
 from console.messages import views
 from console.messages.views import MessageFilter
 from console.pages import NavigationEntry, Viewer, page
@@ -56,7 +57,7 @@ async def list_messages(request: Request, viewer: Viewer) -> Response:
         viewer,
         "messages/list.html.j2",
         wanted=wanted,
-        services=views.SERVICES,
+        services=MESSAGE_SERVICES,
         states=views.STATES,
         found=dict(zip(asked, answers, strict=False)),
         running=dict(zip(asked, answers[len(asked) :], strict=True)),

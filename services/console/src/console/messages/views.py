@@ -1,6 +1,5 @@
 """What the page of messages shows, made from the services' answers. Pure: no I/O."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -8,16 +7,14 @@ from typing import Any, Final, Self
 from urllib.parse import urlencode
 from uuid import UUID
 
-from console.list_filters import midnight_of, read_day
+from client.message_chains import PLACE
+from client.message_services import MESSAGE_SERVICES
+from console.list_filters import midnight_of, read_day, read_fields
 
-SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
-"""Those that handle messages."""
 STATES: Final = ("handled", "dead_lettered", "waiting", "unsent")
 SHORT_PAGE: Final = 10
 """Messages of each service, where all services share the page."""
 PAGE_SIZE: Final = 50
-_LONGEST: Final = 200
-_CURSOR: Final = re.compile("[0-9]{1,17}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +38,9 @@ class MessageFilter:
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Self:
         """Reads an address; values that no link of ours has count as left out."""
-        text = {name: query.get(name, "").replace("\0", "").strip()[:_LONGEST] for name in cls.__slots__}
-        if text["service"] not in SERVICES:
-            text["service"] = ""
-        if text["state"] not in STATES:
-            text["state"] = ""
-        for name in ("since", "until"):
-            if read_day(text[name]) is None:
-                text[name] = ""
-        if not text["service"] or not _CURSOR.fullmatch(text["after"]):
+        choices = {"service": MESSAGE_SERVICES, "state": STATES}
+        text = read_fields(query, cls.__slots__, choices=choices, days=("since", "until"))
+        if not text["service"] or not PLACE.fullmatch(text["after"]):
             text["after"] = ""
         return cls(**text)
 
@@ -69,7 +60,7 @@ class MessageFilter:
 
     @property
     def services(self) -> tuple[str, ...]:
-        return (self.service,) if self.service else SERVICES
+        return (self.service,) if self.service else MESSAGE_SERVICES
 
     def arguments(self, zone: str) -> dict[str, Any]:
         """Returns the arguments of each service's list."""

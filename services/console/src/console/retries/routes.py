@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from client.message_services import MESSAGE_SERVICES
 from console.notices import told
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page
 from console.retries import views
@@ -66,7 +67,7 @@ async def _list(
         refusal=refusal,
         most_at_once=MOST_AT_ONCE,
         wanted=wanted,
-        services=views.SERVICES,
+        services=MESSAGE_SERVICES,
         found=dict(zip(asked, answers, strict=True)),
         is_bound=is_bound,
         is_overdue=views.is_overdue,

@@ -1,19 +1,18 @@
 """What the page of retries shows, made from the services' answers. Pure: no I/O."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Self
 from urllib.parse import urlencode
 
-SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor")
-"""Those that handle messages."""
+from client.message_chains import PLACE
+from client.message_services import MESSAGE_SERVICES
+from console.list_filters import read_fields
+
 SHORT_PAGE: Final = 10
 """Messages of each service, where all services share the page."""
 PAGE_SIZE: Final = 50
-_LONGEST: Final = 200
-_CURSOR: Final = re.compile("[0-9]{1,17}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +29,8 @@ class RetryFilter:
     @classmethod
     def of(cls, query: Mapping[str, str]) -> Self:
         """Reads an address; values that no link of ours has count as left out."""
-        text = {name: query.get(name, "").replace("\0", "").strip()[:_LONGEST] for name in cls.__slots__}
-        if text["service"] not in SERVICES:
-            text["service"] = ""
-        if not text["service"] or not _CURSOR.fullmatch(text["after"]):
+        text = read_fields(query, cls.__slots__, choices={"service": MESSAGE_SERVICES})
+        if not text["service"] or not PLACE.fullmatch(text["after"]):
             text["after"] = ""
         return cls(**text)
 
@@ -48,7 +45,7 @@ class RetryFilter:
 
     @property
     def services(self) -> tuple[str, ...]:
-        return (self.service,) if self.service else SERVICES
+        return (self.service,) if self.service else MESSAGE_SERVICES
 
     def arguments(self) -> dict[str, Any]:
         """Returns the arguments of each service's list."""
