@@ -4,6 +4,7 @@ Without PICTURES, the folder to write to, they are made all the same, and forgot
 """
 
 import base64
+import json
 import os
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -13,15 +14,18 @@ from typing import Any, Final, Literal, NamedTuple
 
 import pytest
 from playwright.async_api import Page
+from yarl import URL
 
 from brandctl.local import services
 from chassis.testing import eventually
 from client import Address
 from client.services.gateway import AsyncGateway
+from client.services.monitor import AsyncMonitor
 from client.services.orchestrator import AsyncOrchestrator
 from client.services.publisher import AsyncPublisher
 from client.services.research import AsyncResearch
 from client.services.social import AsyncSocial
+from messaging.testing import Broker
 
 ROOT: Final = Path(__file__).parents[4]
 KEY: Final = "test-service-key-0123456789"
@@ -86,8 +90,24 @@ async def _wait_for(orchestrator: AsyncOrchestrator, states: set[str], count: in
     await eventually(ended, within=240)
 
 
+async def _fail_for_good(broker_url: str, monitor: AsyncMonitor) -> None:
+    """Sends the publisher a command of another version, which it cannot read, and waits until it is recorded."""
+    message = {"type": "content.publish", "payload": {"brand_slug": BRAND, "keyword": "moka pot"}}
+    async with Broker.connected(broker_url) as broker:
+        await broker.publish(
+            "commands", "publisher-commands", json.dumps(message).encode(), user_id=URL(broker_url).user
+        )
+
+    async def recorded() -> bool:
+        return bool((await monitor.list_dead_letters())["items"])
+
+    await eventually(recorded)
+
+
 @pytest.fixture
-async def harbor(console: Any, stack: services.ServiceAddresses) -> AsyncIterator[AsyncSocial]:
+async def harbor(
+    console: Any, stack: services.ServiceAddresses, broker_urls: dict[str, str]
+) -> AsyncIterator[AsyncSocial]:
     """A brand in the middle of its week."""
     orchestrator: AsyncOrchestrator = console.orchestrator
     async with (
@@ -95,7 +115,9 @@ async def harbor(console: Any, stack: services.ServiceAddresses) -> AsyncIterato
         AsyncResearch(Address(stack.url("research"), KEY)) as research,
         AsyncPublisher(Address(stack.url("publisher"), KEY)) as publisher,
         AsyncGateway(Address(stack.url("gateway"), KEY)) as gateway,
+        AsyncMonitor(Address(stack.url("monitor"), KEY)) as monitor,
     ):
+        await _fail_for_good(broker_urls["orchestrator"], monitor)
         about: dict[str, Any] = {
             "name": "Harbor Coffee",
             "description": "A roastery by the sea. We write for people who make coffee at home.",
@@ -187,6 +209,9 @@ async def test_the_pictures_of_the_docs_can_be_made(
     post = await _first(page, url, f"{HERE}/posts?state=waiting", "main .list tbody a")
     refused = await _first(page, url, f"{HERE}/keywords?state=refused", "main .list tbody a")
     article = await _first(page, url, f"{HERE}/articles?q=cold+brew", "main .list tbody a")
+    letter = await _first(page, url, "/dead-letters", "main a[href*='/dead-letters/']")
+    chain = await _first(page, url, f"{HERE}/keywords?q=cold+brew", "main .list tbody a")
+    chain = await _first(page, url, chain, "main a[href*='/chains/']")
     pictures = (
         Picture("home", "/"),
         Picture("home-phone", "/", PHONE),
@@ -213,6 +238,12 @@ async def test_the_pictures_of_the_docs_can_be_made(
         Picture("settings", f"{HERE}/settings"),
         Picture("money", f"{HERE}/money"),
         Picture("people", "/people"),
+        Picture("dead-letters", "/dead-letters"),
+        Picture("dead-letter", letter),
+        Picture("messages", "/messages"),
+        Picture("chain", chain),
+        Picture("backbone", "/backbone"),
+        Picture("doctor", "/doctor"),
     )
     made = {each.name: await _picture(page, url, each) for each in pictures}
     assert {name: len(image) for name, image in made.items() if len(image) > MOST_BYTES} == {}
