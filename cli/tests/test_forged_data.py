@@ -82,6 +82,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "drafts return": (ID, "--comment", "no"),
     "drafts take-down": (ID, "--reason", "no"),
     "keys": (FORGED,),
+    "ledger": (),
     "keys create": ("newsroom", "--scope", "read"),
     "keys list": (),
     "measures": ("acme",),
@@ -175,11 +176,12 @@ SAY_LITTLE: Final = {
 MAY_GO_ON: Final = {
     "accounts check",
     "brands erase",
+    "ledger",
     "notifications test",
     "retries cancel",
     "retries run-now",
 }
-"""What ends with 1 if it is not done yet, whichever state the answer has."""
+"""What ends with 1 if something is not done yet, or missing, whichever state the answer has."""
 COMMANDS: Final = [
     " ".join(each.path[1:]) for each in places(assemble()) if not each.words or each.said == "brandctl spend"
 ]

@@ -12,6 +12,7 @@ from brandctl.local import services
 from envelope.brand import PAIRS
 from tests.architecture.test_every_route_names_its_scope import SETTINGS, routes_of
 
+LEDGER = {"GET /v1/messages/sent", "GET /v1/messages/outcomes"}
 WHOSE_A_KEY_IS = "GET /v1/keys/{key_id}/introspection"
 OPENS = {
     ("orchestrator", "research"): {"GET /v1/research", "GET /v1/research/{research_id}"},
@@ -54,9 +55,10 @@ OPENS = {
         WHOSE_A_KEY_IS,
     },
     ("gateway", "orchestrator"): {WHOSE_A_KEY_IS},
-    ("monitor", "orchestrator"): {"GET /v1/activity", WHOSE_A_KEY_IS},
-    ("monitor", "social"): {"GET /v1/receipts", "GET /v1/activity"},
-    ("monitor", "publisher"): {"GET /v1/receipts"},
+    ("monitor", "orchestrator"): {"GET /v1/activity", *LEDGER, WHOSE_A_KEY_IS},
+    ("monitor", "social"): {"GET /v1/receipts", "GET /v1/activity", *LEDGER},
+    ("monitor", "publisher"): {"GET /v1/receipts", *LEDGER},
+    ("monitor", "research"): LEDGER,
 }
 KEYS = {pair: f"{number}-of-{'-and-'.join(pair)}-7Kq" for number, pair in enumerate(OPENS)}
 FORMER = "formerly-shared-by-both-9Zx"

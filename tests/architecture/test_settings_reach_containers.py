@@ -110,7 +110,9 @@ def test_every_variable_of_a_container_is_a_setting_of_its_service() -> None:
         known = settings_of(service).keys() | others
         for name in environment_of(service):
             plain = name.removesuffix("_FILE")
-            shared = {"MAX_ATTEMPTS", "MESSAGE_LEDGER", "RETRY_BASE_SECONDS"} if service not in SERVICES else set()
+            shared = (
+                {"MAX_ATTEMPTS", "MESSAGE_LEDGER", "RETRY_BASE_SECONDS"} if service not in SERVICES else set()
+            )
             assert name.startswith("OTEL_") or {name, plain} & (known | shared), f"{name} of {service}"
 
 

@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "chain": "brandctl.chain:chain",
     "backbone": "brandctl.backbone:backbone",
     "doctor": "brandctl.doctor:doctor",
+    "ledger": "brandctl.ledger:ledger",
     "completion": "brandctl.completion:completion",
     "measures": "brandctl.publisher.measures:measures",
     "submit": "brandctl.orchestrator.submitting:submit",

@@ -26,6 +26,8 @@ FORBIDDEN_TO_BOUND = {
     "GET /v1/backbone",
     "GET /v1/doctor",
     "GET /v1/documents",
+    "GET /v1/ledger",
+    "GET /v1/ledger/messages",
     "GET /v1/messages",
     "GET /v1/messages/outcomes",
     "GET /v1/messages/running",

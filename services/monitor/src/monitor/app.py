@@ -10,7 +10,8 @@ from envelope import DeadLetterResolved
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, DeadLettersErase, WorkFinished
 from messaging import CommitLoss, Database, QueuePolicy, Service, Transaction, on_batch
-from monitor import dead_letters, notifications
+from messaging.topology import work_queues
+from monitor import dead_letters, ledger, notifications
 from monitor.backups import BackupAge
 from monitor.certificates import ProxyCertificates, https_hosts
 from monitor.erasure import erase
@@ -18,6 +19,7 @@ from monitor.http_api import create_api
 from monitor.notifications import NotificationKind, NotificationSource
 from monitor.notifications.sources.brands import brand_conditions
 from monitor.notifications.sources.gateway import account_conditions, budget_conditions
+from monitor.notifications.sources.ledger import missing_conditions
 from monitor.notifications.sources.own_database import dead_letter_conditions, failing_route_conditions
 from monitor.notifications.sources.receipts import receipt_conditions
 from monitor.settings import Settings
@@ -49,11 +51,12 @@ def build(settings: Settings) -> Service:
     orchestrator = _client(settings, "orchestrator", notifications.ActivityClient)
     social = _client(settings, "social", notifications.ActivityClient)
     publisher = _client(settings, "publisher", notifications.PeerClient)
+    research = _client(settings, "research", notifications.PeerClient)
     receipts = [each for each in (social, publisher) if each is not None]
     summaries = notifications.SummaryComposer(service.database, orchestrator, gateway, social, receipts)
     notifier = None if gateway is None else notifications.Notifier(service.database, gateway, summaries)
     # The notifier stops sending before its clients are closed.
-    for client in (notifier, gateway, orchestrator, *receipts):
+    for client in (notifier, gateway, orchestrator, research, *receipts):
         if client is not None:
             service.closes(client)
     callers = callers_by_key(settings.peer("orchestrator"), settings.service_key, service.closes)
@@ -74,11 +77,20 @@ def build(settings: Settings) -> Service:
             service.poll(f"noticing {source.name}", partial(poller.poll, source), every=DUE_SOURCES)
         service.poll("telling", notifier.tick, every=DUE_MESSAGES)
     service.poll("canary_replays", dead_letters.CanaryReplays(service.database).advance, every=CANARIES)
+    asked = {"orchestrator": orchestrator, "social": social, "publisher": publisher, "research": research}
+    reconciler = ledger.LedgerReconciler(
+        service.database,
+        {name: ledger.RemotePeer(client) for name, client in asked.items() if client is not None},
+        CATALOGUE,
+        overdue=timedelta(minutes=settings.ledger_overdue_minutes),
+    )
+    service.poll("ledger", reconciler.tick, every=ledger.EVERY / 2)
     service.on_commit_loss(_tell_of_loss)
     retention = timedelta(days=settings.retention_days)
     for name, work in (
         ("notification_log", partial(notifications.enforce_retention, service.database)),
         ("retention", partial(dead_letters.delete_old, service.database, retention)),
+        ("ledger upkeep", reconciler.forget_old),
         ("renaming", partial(dead_letters.rename_queues, service.database)),
     ):
         service.poll(name, work, every=timedelta(hours=1))
@@ -93,6 +105,12 @@ def build(settings: Settings) -> Service:
         service.poll("certificates", certificates.look, every=timedelta(minutes=5))
     service.gauge(
         "dead_letters_open", "Dead letters that wait for a decision.", "queue", dead_letters.open_by_queue
+    )
+    service.gauge(
+        "messages_missing",
+        "Sent messages without an outcome, by the queue where they were last.",
+        "queue",
+        partial(ledger.missing_by_queue, queues=work_queues(CATALOGUE)),
     )
     service.gauge(
         "notifications_open",
@@ -124,6 +142,7 @@ def _sources(
     """The notification sources. Those in the own database are cheap and polled more often than other services."""
     found = [
         NotificationSource("dead_letters", OWN, partial(dead_letter_conditions, database)),
+        NotificationSource("ledger", OWN, partial(missing_conditions, database)),
         NotificationSource("routes", OWN, partial(failing_route_conditions, database)),
         NotificationSource("accounts", OTHERS, partial(account_conditions, gateway), gateway.name),
         NotificationSource("budgets", OTHERS, partial(budget_conditions, gateway), gateway.name),

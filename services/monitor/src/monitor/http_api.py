@@ -8,6 +8,7 @@ from chassis.http.api import add_routes, api
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
+from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
@@ -16,12 +17,13 @@ from messaging.retry_routes import retry_routes
 from monitor import dead_letters, problem_codes
 from monitor.dead_letters import DeadLetterOperations
 from monitor.invitations import invitation_routes
+from monitor.ledger import ledger_routes
 from monitor.notifications import Notifier, NotifierGateway, notification_routes
 
 DESCRIPTION: Final = (
     "Dead letters, with their reason and outcome, and notifications. A replay is a new message; the dead letter is "
     "resolved once a consumer has handled the replay. Notifications tell people of dead letters and of other things "
-    "that need attention."
+    "that need attention. The ledger compares sent messages with their outcomes."
 )
 
 
@@ -49,6 +51,7 @@ def create_api(
         *dead_letters.routes(database, operations),
         dead_letters.canary_routes(dead_letters.CanaryReplays(database)),
         *notification_routes(database, gateway, notifier),
+        ledger_routes(database, CATALOGUE),
         invitation_routes(database, gateway, per_hour=invitation_mails_per_hour),
         retry_routes(database),
         message_routes(database),

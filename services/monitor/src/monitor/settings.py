@@ -18,6 +18,7 @@ _PEERS: Final = {
     "orchestrator": "the orchestrator",
     "social": "social",
     "publisher": "publisher",
+    "research": "research",
 }
 """The services that the monitor calls, as the subjects of sentences."""
 
@@ -75,11 +76,20 @@ class Settings(ServiceSettings, KeyedSettings):
     # Address of the orchestrator, for API keys, notifications and the weekly summary; unset: these lack its data.
     orchestrator_url: WebAddress | None = None
     monitor_to_orchestrator_key: PairKeysText = None
-    # Addresses of social and publisher, for effects in doubt and post activity; unset: notifications lack their data.
+    # Addresses of social and publisher, for effects in doubt, post activity and the ledger; unset: these lack their data.
     social_url: WebAddress | None = None
     publisher_url: WebAddress | None = None
     monitor_to_social_key: PairKeysText = None
     monitor_to_publisher_key: PairKeysText = None
+    # Address of research, for the ledger; unset: its messages are not in it.
+    research_url: WebAddress | None = None
+    monitor_to_research_key: PairKeysText = None
+    ledger_overdue_minutes: float = Field(
+        default=10,
+        ge=2,
+        le=10_000,
+        description="minutes after which a message that has left its queue without an outcome is missing",
+    )
 
     @model_validator(mode="after")
     def _others_can_be_asked(self) -> Self:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from chassis import ServiceKey
 from chassis.http.client import UnavailableError
-from chassis.http.service_key import PairAccess, PairKeys
+from chassis.http.service_key import OPERATORS_READING, PairAccess, PairKeys
 from envelope import DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
@@ -31,6 +31,7 @@ from envelope.brand.payloads import (
 )
 from envelope.brand.settings import MIN_SOURCES
 from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
+from messaging.ledger_routes import READ_BY_LEDGER
 from orchestrator import schedule
 from orchestrator.accounts import AccountHealthPoller
 from orchestrator.api import RequestAuthenticator, http_api
@@ -83,7 +84,7 @@ READ_BY_SOCIAL: Final = frozenset(
     {"GET /v1/brands/{slug}", "GET /v1/content/{content_id}", ASKED_WHOSE_A_KEY_IS}
 )
 """Routes that social may call."""
-READ_BY_MONITOR: Final = frozenset({"GET /v1/activity", ASKED_WHOSE_A_KEY_IS})
+READ_BY_MONITOR: Final = frozenset({"GET /v1/activity", *READ_BY_LEDGER, ASKED_WHOSE_A_KEY_IS})
 """Routes that the monitor may call."""
 
 QUICKLY_WRITTEN: Final = 32
@@ -158,7 +159,9 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
         PairAccess("publisher", settings.publisher_to_orchestrator_key, READ_BY_PUBLISHER),
         PairAccess("research", settings.research_to_orchestrator_key, READ_BY_RESEARCH),
         PairAccess("social", settings.social_to_orchestrator_key, READ_BY_SOCIAL),
-        PairAccess("monitor", settings.monitor_to_orchestrator_key, READ_BY_MONITOR),
+        PairAccess(
+            "monitor", settings.monitor_to_orchestrator_key, READ_BY_MONITOR, scopes=OPERATORS_READING
+        ),
         PairAccess("gateway", settings.gateway_to_orchestrator_key, frozenset({ASKED_WHOSE_A_KEY_IS})),
     ]
     callers = PairKeys(RequestAuthenticator(service.database, ServiceKey(settings.service_key)), pairs)

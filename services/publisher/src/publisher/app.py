@@ -5,7 +5,7 @@ from typing import Final
 
 from chassis.http.client import Peer, UnavailableError
 from chassis.http.introspection import callers_by_key
-from chassis.http.service_key import PairAccess, PairKeys
+from chassis.http.service_key import OPERATORS_READING, PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import (
     ContentDelete,
@@ -15,6 +15,7 @@ from envelope.brand.payloads import (
     LinkRegister,
 )
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
+from messaging.ledger_routes import READ_BY_LEDGER
 from publisher.api import create_api
 from publisher.covers import Covers
 from publisher.erasure import erase
@@ -33,7 +34,7 @@ from receipts import EffectsGateway, Receipts
 
 _WRITING_SECONDS = 120.0
 """Publishing time beyond reading the article: a job sends an account several requests."""
-READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts"})
+READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", *READ_BY_LEDGER})
 """Routes that the monitor's service key may call."""
 
 
@@ -109,7 +110,11 @@ def build(settings: Settings) -> Service:
                 settings.service_key,
                 service.closes,
             ),
-            [PairAccess("monitor", settings.monitor_to_publisher_key, READ_BY_MONITOR)],
+            [
+                PairAccess(
+                    "monitor", settings.monitor_to_publisher_key, READ_BY_MONITOR, scopes=OPERATORS_READING
+                )
+            ],
         ),
         urls,
         sites=sites,

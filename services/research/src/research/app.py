@@ -6,10 +6,11 @@ from typing import Final
 from chassis import Connection
 from chassis.http.client import Peer, UnavailableError
 from chassis.http.introspection import callers_by_key
-from chassis.http.service_key import PairAccess, PairKeys
+from chassis.http.service_key import OPERATORS_READING, PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, ResearchErase, ResearchRequested
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
+from messaging.ledger_routes import READ_BY_LEDGER
 from reading.pool import ReaderPool
 from research import uploads
 from research.clients.local_corpus import LocalCorpus
@@ -60,7 +61,10 @@ def build(settings: Settings) -> Service:
         "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
     )
     callers = callers_by_key(keeper or None, settings.service_key, service.closes)
-    pairs = [PairAccess("orchestrator", settings.orchestrator_to_research_key, READ_BY_ORCHESTRATOR)]
+    pairs = [
+        PairAccess("orchestrator", settings.orchestrator_to_research_key, READ_BY_ORCHESTRATOR),
+        PairAccess("monitor", settings.monitor_to_research_key, READ_BY_LEDGER, scopes=OPERATORS_READING),
+    ]
     service.serve(
         create_api(
             service.database,

@@ -25,6 +25,10 @@ class Settings(ServiceSettings, KeyedSettings):
         default=None,
         description="comma-separated keys that the orchestrator may send; they open only the routes that it reads",
     )
+    monitor_to_research_key: PairKeysText = Field(
+        default=None,
+        description="comma-separated keys that the monitor may send; they open only the routes that it reads",
+    )
     orchestrator_url: WebAddress | None = Field(
         default=None,
         description="address of the orchestrator, which validates API keys; unset: only SERVICE_KEY opens the API",

@@ -7,10 +7,11 @@ from chassis import ServiceKey
 from chassis.http.callers import Authorise
 from chassis.http.client import Peer, ServiceClient, UnavailableError
 from chassis.http.introspection import IntrospectedKeys
-from chassis.http.service_key import PairAccess, PairKeys
+from chassis.http.service_key import OPERATORS_READING, PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, PostSend, SocialCreate, SocialErase
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
+from messaging.ledger_routes import READ_BY_LEDGER
 from receipts import EffectsGateway
 from social.api import create_api
 from social.calendar import RepeatPlanner, SlotScheduler
@@ -43,7 +44,7 @@ _MOST_BYTES_OF_A_PICTURE: Final = 10_000_000
 _MORE_SECONDS: Final = 30.0
 """Time for a post beyond that of its channel: to find its account and check that it may go out."""
 
-READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", "GET /v1/activity"})
+READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", "GET /v1/activity", *READ_BY_LEDGER})
 """Routes that the monitor's key allows."""
 
 
@@ -72,7 +73,7 @@ def build(settings: Settings) -> Service:
     )
     service.on_commit_loss(_tell_of_loss)
     feeds = create_app(service.database, urls, posts_per_page=settings.posts_per_page)
-    pairs = [PairAccess("monitor", settings.monitor_to_social_key, READ_BY_MONITOR)]
+    pairs = [PairAccess("monitor", settings.monitor_to_social_key, READ_BY_MONITOR, scopes=OPERATORS_READING)]
     callers = PairKeys(_callers(orchestrator, settings), pairs)
     service.serve(create_api(service.database, callers, urls, due, feeds=feeds, receipts=sender.receipts))
     sender.receipts.add_metrics(service)

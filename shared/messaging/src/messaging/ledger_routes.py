@@ -17,6 +17,8 @@ from messaging.storage import outcomes, sent
 from messaging.storage.outcomes import MessageState, UnhandledMessage
 from messaging.storage.sent import SentBatch, SentPlace
 
+READ_BY_LEDGER: Final = frozenset({"GET /v1/messages/sent", "GET /v1/messages/outcomes"})
+"""Routes that the key of the ledger's service must open."""
 MOST_ASKED: Final = 1500
 """Messages in one question; their ids make an address of 32 kB."""
 GRACE_SECONDS: Final = 60
@@ -30,16 +32,23 @@ _NAME: Final = 255
 
 
 class SentBatchView(View):
-    """Messages with the same route that the broker confirmed together."""
+    """Messages of a type that the broker confirmed together, with the same route."""
 
     sent_at: datetime
-    routing_key: Annotated[str, Field(examples=["publisher-commands"])]
+    type: Annotated[str, Field(examples=["content.publish"])]
     ids: Annotated[str, Field(examples=["AZzP0kQocACAAAAAAAAAAQ=="])]
     """The `event_id` of each, 16 bytes, one after the other, in base64 (URL-safe)."""
+    correlation_ids: tuple[str | None, ...]
+    """Of each message, in the same order."""
 
     @classmethod
     def of(cls, batch: SentBatch) -> Self:
-        return cls(sent_at=batch.place.sent_at, routing_key=batch.routing_key, ids=packed(batch.event_ids))
+        return cls(
+            sent_at=batch.place.sent_at,
+            type=batch.type,
+            ids=packed(batch.event_ids),
+            correlation_ids=batch.correlation_ids,
+        )
 
 
 class SentBatchList(View):

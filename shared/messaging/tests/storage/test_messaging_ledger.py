@@ -190,8 +190,10 @@ async def test_all_but_handled_messages_are_told_of_with_their_state(world: Any,
             await world.send(each)
 
         async def has_outcomes() -> bool:
-            states = {key: each["state"] for key, each in (await outcomes_of(client, asked)).items()}
-            return states == {
+            told = await outcomes_of(client, asked)
+            states = {key: each["state"] for key, each in told.items()}
+            # Until the broker has its dead letter, that waits in the outbox.
+            return not any(each["is_unsent"] for each in told.values()) and states == {
                 dead.event_id: "dead_lettered",
                 later.event_id: "waiting",
                 strange: "unknown",
@@ -203,7 +205,6 @@ async def test_all_but_handled_messages_are_told_of_with_their_state(world: Any,
         foreign = (await client.get(OUTCOMES, params={"queue": "x\0y", "ids": packed([strange])})).json()
         nothing = (await client.get(OUTCOMES, params={"queue": QUEUE, "ids": ""})).json()
     assert found[later.event_id]["due_at"] is not None
-    assert found[dead.event_id]["is_unsent"] is False
     assert answer["ready"] == 0
     assert (foreign["ready"], nothing["unhandled"], nothing["ready"]) == (None, [], None)
 

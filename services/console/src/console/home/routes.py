@@ -33,12 +33,17 @@ async def read_home(clients: PersonClients, fields: Mapping[str, str], query: Ma
         clients.orchestrator.list_activity(since=since, after=after, limit=BRANDS),
         clients.social.list_activity(since=since, after=after, limit=BRANDS),
         _count_dead_letters(clients),
+        _read_ledger(clients),
     )
 
 
 async def _count_dead_letters(clients: PersonClients) -> int:
     found = await clients.monitor.list_dead_letters(state="open", limit=1)
     return int(found["open"])
+
+
+async def _read_ledger(clients: PersonClients) -> Any:
+    return views.ledger_line(await clients.monitor.get_ledger())
 
 
 async def read_brand(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filters)
@@ -70,6 +75,8 @@ async def show_home(request: Request, viewer: Viewer) -> Response:
     }
     if viewer.may(Scope.OPERATE):
         calls["letters"] = viewer.monitor.list_dead_letters(state="open", limit=1)
+        if viewer.person.brands is None:
+            calls["ledger"] = _ledger(viewer)
     parts = await viewer.gather(**calls)
     activity, posts, accounts = parts["activity"], parts["posts"], parts["accounts"]
     return page(
@@ -77,6 +84,7 @@ async def show_home(request: Request, viewer: Viewer) -> Response:
         viewer,
         "home/all.html.j2",
         **{"letters": None, **parts},
+        ledger_line=views.ledger_line(parts.get("ledger")),
         brands=views.summaries(
             activity["items"] if activity else (),
             posts["items"] if posts else (),
@@ -86,6 +94,16 @@ async def show_home(request: Request, viewer: Viewer) -> Response:
         dead=letters["open"] if (letters := parts.get("letters")) else 0,
         may_begin=viewer.person.is_owner,
     )
+
+
+async def _ledger(viewer: PageViewer) -> Any:
+    """The monitor's ledger; None from one of an earlier version."""
+    try:
+        return await viewer.monitor.get_ledger()
+    except RefusedError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            return None
+        raise
 
 
 async def _accounts(viewer: PageViewer) -> Any:

@@ -136,3 +136,16 @@ def day_around(now: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
     begin = datetime.combine(day, time(), zone)
     end = datetime.combine(day + timedelta(days=1), time(), zone)
     return begin.astimezone(UTC), end.astimezone(UTC)
+
+
+def ledger_line(ledger: Any) -> dict[str, int] | None:
+    """The counts of the ledger's line; None if it is away or has counted nothing yet."""
+    if not isinstance(ledger, Mapping) or ledger["reaches_back_to"] is None:
+        return None
+    counts = ledger["last_24_hours"]
+    return {
+        "accepted": counts["accepted"],
+        "done": counts["done"],
+        "under_way": counts["under_way"],
+        "missing": ledger["missing"],
+    }

@@ -3,8 +3,10 @@
 from monitor.dead_letters.api_models import StoredText
 from monitor.dead_letters.canary import CanaryReplays
 from monitor.dead_letters.canary_routes import canary_routes
+from monitor.dead_letters.domain import DeadLetterState
 from monitor.dead_letters.finished_work import close_finished
 from monitor.dead_letters.handlers import record, resolve
+from monitor.dead_letters.message_states import states_of_messages
 from monitor.dead_letters.operations import DeadLetterOperations
 from monitor.dead_letters.queries import open_by_queue, unsettled_groups
 from monitor.dead_letters.routes import OUTCOMES, routes
@@ -15,6 +17,7 @@ __all__ = [
     "OUTCOMES",
     "CanaryReplays",
     "DeadLetterOperations",
+    "DeadLetterState",
     "StoredText",
     "canary_routes",
     "close_finished",
@@ -26,5 +29,6 @@ __all__ = [
     "rename_queues",
     "resolve",
     "routes",
+    "states_of_messages",
     "unsettled_groups",
 ]

@@ -28,6 +28,7 @@ from monitor.dead_letters.domain import (
     is_announced,
 )
 from monitor.dead_letters.finished_work import load_finished, resolution_of, stored_work_ids
+from monitor.dead_letters.message_states import note_removed
 from monitor.dead_letters.replays import read_head
 from monitor.dead_letters.text_cleaning import clean, clean_json, clean_or_none
 from monitor.erased import ERASURES, brand_of
@@ -105,13 +106,24 @@ async def _without_erased_brands(
     """The messages to record: all but those that were sent before the erasure of their brand."""
     brands = {brand for head in heads.values() if (brand := brand_of(head)) is not None}
     known = await ERASURES.erasure_times(tx.connection, brands) if brands else {}
-    return [
+    kept = [
         message
         for message in messages
         if (head := heads[message.event_id]) is None
         or (brand := brand_of(head)) is None
         or not is_of_erased_brand(brand, head.timestamp, known)
     ]
+    if len(kept) < len(messages):
+        still = {message.event_id for message in kept}
+        await note_removed(
+            tx.connection,
+            (
+                (message.payload.dead_event_id, message.payload.queue)
+                for message in messages
+                if message.event_id not in still
+            ),
+        )
+    return kept
 
 
 def _initial_state(

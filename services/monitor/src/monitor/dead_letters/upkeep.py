@@ -9,6 +9,7 @@ from envelope.brand import CATALOGUE
 from messaging import Database
 from monitor.dead_letters import canary, store
 from monitor.dead_letters.finished_work import delete_finished
+from monitor.dead_letters.message_states import forget_removed, note_removed
 from monitor.dead_letters.replays import read_head
 from monitor.erased import brand_of
 
@@ -21,7 +22,7 @@ async def remove(connection: Connection, brand: str) -> int:
     removed, after = 0, UUID(int=0)
     while True:
         rows = await connection.fetch(
-            "select id, payload from dead_messages where id > $1 and position(convert_to($2, 'UTF8') in payload) > 0"
+            "select id, event_id, queue, payload from dead_messages where id > $1 and position(convert_to($2, 'UTF8') in payload) > 0"
             " order by id limit $3",
             after,
             f'"{brand}"',
@@ -30,7 +31,9 @@ async def remove(connection: Connection, brand: str) -> int:
         if not rows:
             return removed
         after = rows[-1]["id"]
-        ids = [row["id"] for row in rows if brand_of(read_head(row["payload"])) == brand]
+        found = [row for row in rows if brand_of(read_head(row["payload"])) == brand]
+        await note_removed(connection, ((row["event_id"], row["queue"]) for row in found))
+        ids = [row["id"] for row in found]
         removed += _count(await connection.execute("delete from dead_messages where id = any ($1)", ids))
 
 
@@ -44,6 +47,7 @@ async def delete_old(database: Database, period: timedelta) -> None:
     async with database.transaction() as tx:
         await store.delete_settled(tx.connection, period)
         await delete_finished(tx.connection, period)
+        await forget_removed(tx.connection)
         await canary.delete_ended(tx.connection, period)
 
 

@@ -38,6 +38,8 @@ class NotificationKind(StrEnum):
     AUDITS = "audits"
     ROUTES = "routes"
     """Notification routes that fail."""
+    MISSING = "missing"
+    """Sent messages without an outcome."""
     SERVICES = "services"
     """Services that do not answer, so that their conditions are unknown."""
 

@@ -48,6 +48,10 @@ class PairAccess:
     """Scopes that these routes need."""
 
 
+OPERATORS_READING: Final = frozenset({Scope.READ, Scope.SUBMIT, Scope.OPERATE})
+"""For a process that also reads what only operators see."""
+
+
 class PairKeys:
     """Authorises processes by their pair keys for their routes, and others by `otherwise`."""
 

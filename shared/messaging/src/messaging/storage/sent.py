@@ -30,11 +30,12 @@ class SentPlace(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SentBatch:
-    """Messages with the same route that left together."""
+    """Messages of a type that left together, with the same route."""
 
     place: SentPlace
-    routing_key: str
+    type: str
     event_ids: tuple[UUID, ...]
+    correlation_ids: tuple[str | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +56,12 @@ async def delete_confirmed(connection: Connection, ids: Collection[UUID], lease:
     await connection.execute(
         """
         with confirmed as (
-            delete from outbox where id = any($1::uuid[]) and lease = $2 returning exchange, routing_key, event_id
+            delete from outbox where id = any($1::uuid[]) and lease = $2
+            returning exchange, routing_key, type, event_id, correlation_id
         )
-        insert into sent_batches (exchange, routing_key, event_ids)
-        select exchange, routing_key, array_agg(event_id) from confirmed
-        where exchange not in ($3, $4) group by exchange, routing_key
+        insert into sent_batches (exchange, routing_key, type, event_ids, correlation_ids)
+        select exchange, routing_key, type, array_agg(event_id), array_agg(correlation_id) from confirmed
+        where exchange not in ($3, $4) group by exchange, routing_key, type
         """,
         list(ids),
         lease,
@@ -91,10 +93,10 @@ async def page(
     start = after or SentPlace(START, 0)
     rows = await connection.fetch(
         """
-        select sent_at, id, routing_key, event_ids from (
+        select sent_at, id, type, event_ids, correlation_ids from (
             select *, sum(cardinality(event_ids)) over (order by sent_at, id) - cardinality(event_ids) as ids_before
             from (
-                select sent_at, id, routing_key, event_ids from sent_batches
+                select sent_at, id, type, event_ids, correlation_ids from sent_batches
                 where (sent_at, id) > ($1::timestamptz, $2::bigint) and sent_at < $3
                   and exchange = $4 and ($5::text is null or routing_key = $5)
                 order by sent_at, id limit $6
@@ -110,7 +112,12 @@ async def page(
         MOST_IDS,
     )
     batches = tuple(
-        SentBatch(SentPlace(row["sent_at"], row["id"]), row["routing_key"], tuple(row["event_ids"]))
+        SentBatch(
+            SentPlace(row["sent_at"], row["id"]),
+            row["type"] or "",
+            tuple(row["event_ids"]),
+            tuple(row["correlation_ids"] or [None] * len(row["event_ids"])),
+        )
         for row in rows
     )
     is_last = len(batches) < _MOST_BATCHES and sum(len(each.event_ids) for each in batches) < MOST_IDS

@@ -1,0 +1,107 @@
+"""`brandctl ledger`: what became of all messages that services have sent."""
+
+from datetime import datetime
+from typing import Annotated, Any, Final, Literal
+
+import typer
+
+from brandctl.commands import Result
+from brandctl.listing import Listing
+from client.services.monitor import Monitor
+from client.services.monitor.answers import LedgerView
+
+_State = Literal["under_way", "dead_letter", "discarded", "missing"]
+_MOST: Final = 200
+_PLACES: Final = {
+    "queue": "waits in the queue {queue}",
+    "held": "waits in a process of {consumer}",
+    "handler": "{consumer} handles it",
+    "retry": "waits in {consumer} for its next attempt",
+    "outbox": "{consumer} hands its dead letter to the broker",
+    "dead_letter_queue": "waits in the queue {queue}-dlq",
+    "dead_letter": "its dead letter is recorded",
+    "replay": "its replay has no outcome yet",
+}
+
+
+def _place(message: dict[str, Any]) -> str:
+    last_hop: str | None = message["last_hop"]
+    if last_hop is not None:
+        return last_hop
+    place = _PLACES.get(message["place"])
+    return str(message["place"]) if place is None else place.format_map(message)
+
+
+_MESSAGES: Final = Listing(
+    {
+        "message": "message_id",
+        "type": "type",
+        "state": lambda each: each["state"].replace("_", " "),
+        "sender": "sender",
+        "sent": "sent_at",
+        "place": _place,
+        "chain": lambda each: each["correlation_id"] or "",
+    },
+    nothing="every message that was sent is done",
+    colours={"missing": "red"},
+)
+
+
+def counts_line(ledger: LedgerView) -> str:
+    """The counts of the last 24 hours, as one line."""
+    counts = ledger["last_24_hours"]
+    parts = [f"{counts['accepted']:,} accepted", f"{counts['done']:,} done"]
+    if counts["dead_letters"]:
+        parts.append(f"{counts['dead_letters']:,} dead letters open")
+    if counts["discarded"]:
+        parts.append(f"{counts['discarded']:,} discarded")
+    return " · ".join([*parts, f"{counts['under_way']:,} under way", f"{counts['missing']:,} missing"])
+
+
+def _notes(ledger: LedgerView) -> list[str]:
+    notes = [f"the last 24 hours: {counts_line(ledger)}"]
+    if ledger["missing"] > ledger["last_24_hours"]["missing"]:
+        notes.append(f"with older ones, {ledger['missing']:,} are missing")
+    for each in ledger["services"]:
+        if each["away_since"] is not None:
+            since = datetime.fromisoformat(each["away_since"])
+            notes.append(
+                f"{each['name']} has not answered since {since:%Y-%m-%d %H:%M} UTC: {each['problem']}"
+            )
+        if not each["is_recorded"]:
+            notes.append(f"{each['name']} does not record what it sends (MESSAGE_LEDGER)")
+    return notes
+
+
+def ledger(
+    monitor: Monitor,
+    state: Annotated[_State | None, typer.Option()] = None,
+    queue: Annotated[str | None, typer.Option()] = None,
+) -> Result:
+    """Shows how many sent messages are done, and lists those that are not; exit code 1 if one is missing.
+
+    A missing message was confirmed by the broker, has left its queue, and has no outcome. The list names the place where it was last, and
+    its chain, which `brandctl chain` shows. It has the 200 oldest messages.
+
+    For example:
+
+        brandctl ledger
+        brandctl ledger --state missing
+
+    Options:
+        state: Only messages in this state.
+        queue: Only messages for this queue.
+    """
+    found = monitor.get_ledger()
+    messages = monitor.list_ledger_messages(state=state, queue=queue, limit=_MOST)
+    listed = _MESSAGES.of({"ledger": found, "messages": messages["items"]}, messages["items"])
+    nothing = (
+        () if messages["items"] else ("no message of this kind" if state or queue else _MESSAGES.nothing,)
+    )
+    missing = found["missing"]
+    return Result(
+        listed.answer,
+        listed.show,
+        remark=[*_notes(found), *nothing],
+        error=f"missing: {missing:,} {'message' if missing == 1 else 'messages'}" if missing else "",
+    )

@@ -1,0 +1,1 @@
+"""What became of all messages that services have sent, for operators."""

@@ -1,0 +1,68 @@
+"""Routes of the page of the ledger."""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any, Final
+
+from fastapi import APIRouter
+from starlette.requests import Request
+from starlette.responses import Response
+
+from chassis.http.callers import Scope
+from console.ledger import views
+from console.ledger.views import LedgerFilter
+from console.pages import NavigationEntry, Viewer, page
+from console.service_clients import PersonClients
+from console.watching.pages import LivePage, read_each
+
+SHOW: Final = "/ledger"
+NAVIGATION: Final = (NavigationEntry("ledger", SHOW, 26, Scope.OPERATE),)
+router = APIRouter(include_in_schema=False)
+_CHANGING: Final = frozenset({"now", "counted_until"})
+
+
+async def read_ledger(
+    clients: PersonClients,
+    fields: Mapping[str, str],  # noqa: ARG001  (the path has none)
+    query: Mapping[str, str],
+) -> Any:
+    """Reads what changes on the page, without the times of the answers."""
+    wanted = LedgerFilter.of(query)
+    found = await read_each(
+        clients.monitor.get_ledger(), clients.monitor.list_ledger_messages(**wanted.arguments())
+    )
+    return [
+        {name: value for name, value in each.items() if name not in _CHANGING}
+        if isinstance(each, dict)
+        else each
+        for each in found
+    ]
+
+
+LIVE: Final = (LivePage(SHOW, read_ledger),)
+
+
+@router.get(SHOW)
+async def get_ledger(request: Request, viewer: Viewer) -> Response:
+    """The counts of all queues, and the messages that are not done."""
+    viewer.check_may(Scope.OPERATE)
+    wanted = LedgerFilter.of(request.query_params)
+    is_bound = viewer.person.brands is not None
+    counted = listed = None
+    if not is_bound:
+        counted, listed = await asyncio.gather(
+            viewer.ask_one("monitor", viewer.monitor.get_ledger()),
+            viewer.ask_one("monitor", viewer.monitor.list_ledger_messages(**wanted.arguments())),
+        )
+    return page(
+        request,
+        viewer,
+        "ledger/ledger.html.j2",
+        ledger=counted,
+        listed=listed,
+        wanted=wanted,
+        states=views.STATES,
+        tones=views.TONES,
+        counts=views.COUNTS,
+        is_bound=is_bound,
+    )

@@ -1,0 +1,109 @@
+"""The page of the ledger and its line on the front page, beside a real monitor."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+import httpx
+import pytest
+from playwright.async_api import Page, expect
+
+from console.home.views import ledger_line
+from console.ledger.views import LedgerFilter
+
+LEDGER = "/ledger"
+LOST = UUID(int=7)
+FILL = """
+    insert into ledger_counts (hour, sender, queue, accepted, done)
+    values (date_trunc('hour', now(), 'UTC'), 'social', 'research-commands', 12403, 12401)
+"""
+INSERT = """
+    insert into ledger_messages (event_id, queue, sender, type, correlation_id, sent_at, state, place, known_at, missing_since)
+    values ($1, 'research-commands', 'social', 'research.requested', 'chain-1', now(), $2, $3, now(),
+            case when $2 = 'missing' then now() end)
+"""
+
+
+@pytest.fixture
+def fill(monitor_database_url: str) -> Callable[..., Awaitable[None]]:
+    """Writes into the monitor's database."""
+
+    async def execute(sql: str, *values: object) -> None:
+        connection = await asyncpg.connect(monitor_database_url)
+        try:
+            await connection.execute(sql, *values)
+        finally:
+            await connection.close()
+
+    return execute
+
+
+def test_a_filter_takes_what_exists_and_keeps_its_address() -> None:
+    wanted = LedgerFilter.of({"state": "nonsense", "queue": " q ", "after": "x" * 500})
+    assert (wanted.state, wanted.queue, len(wanted.after)) == ("", "q", 100)
+    assert LedgerFilter("missing", "q", "").query("a b") == "?state=missing&queue=q&after=a+b"
+
+
+def test_there_is_no_line_before_anything_was_counted() -> None:
+    assert ledger_line(None) is None
+    assert ledger_line({"reaches_back_to": None}) is None
+
+
+async def test_a_missing_message_is_on_the_page_and_on_the_front_page(
+    fill: Callable[..., Awaitable[None]], person: httpx.AsyncClient
+) -> None:
+    nothing = (await person.get(LEDGER)).text
+    await fill(FILL)
+    await fill(INSERT, UUID(int=8), "under_way", "handler")
+    await fill(INSERT, LOST, "missing", "queue")
+    await fill("insert into ledger_services values ('social', now(), 'away', false)")
+    shown = (await person.get(LEDGER)).text
+    home = (await person.get("/")).text
+    only = (await person.get(LEDGER, params={"state": "missing"})).text
+    other = (await person.get(LEDGER, params={"queue": "social-commands"})).text
+    broken = (await person.get(LEDGER, params={"after": "nonsense"})).text
+    assert "Every message that was sent is done." in nothing
+    for told in (
+        "12,403",
+        "One message is missing",
+        str(LOST),
+        "The broker confirmed it into the queue research-commands; research has given it no outcome.",
+        "research handles it",
+        "“social” does not answer",
+        "“social” does not record",
+        "/chains/chain-1",
+    ):
+        assert told in shown, told
+    assert "12,403 accepted · 12,401 done · 1 under way · 1 missing" in home
+    assert f'href="{LEDGER}"' in home
+    assert str(UUID(int=8)) not in only
+    assert "No such message." in other
+    assert "The list cannot be shown:" in broken
+
+
+@pytest.mark.extended
+async def test_the_page_is_for_operators_of_all_brands(
+    fill: Callable[..., Awaitable[None]], signed_in_as: Any, console: Any
+) -> None:
+    await fill(FILL)
+    await console.orchestrator.set_brand("acme", name="Acme")
+    async with signed_in_as("Eve", "editor") as eve, signed_in_as("Otto", "operator", ["acme"]) as otto:
+        assert (await eve.get(LEDGER)).status_code == 403
+        assert LEDGER not in (await eve.get("/")).text
+        shown = (await otto.get(LEDGER)).text
+        assert "you may see only some brands" in shown
+        assert "12,403" not in shown + (await otto.get("/")).text
+
+
+@pytest.mark.extended
+async def test_a_person_watches_the_page_in_a_browser(
+    fill: Callable[..., Awaitable[None]],
+    signed_in: Page,
+    look_at: Callable[[Page, str], Awaitable[None]],
+) -> None:
+    await fill(FILL)
+    await look_at(signed_in, LEDGER)
+    await fill(INSERT, LOST, "missing", "queue")
+    # The page follows by itself, without a reload.
+    await expect(signed_in.locator("main")).to_contain_text("One message is missing", timeout=60_000)
