@@ -8,7 +8,8 @@ import httpx
 import pytest
 from playwright.async_api import Page, expect
 
-from console.backbone.views import SERVICES, is_late
+from client.message_services import MESSAGE_SERVICES
+from console.backbone.views import is_late
 
 BACKBONE = "/backbone"
 WAITING = """
@@ -60,7 +61,7 @@ async def test_the_page_is_for_operators_of_all_brands(signed_in_as: Any, consol
         assert BACKBONE not in (await eve.get("/")).text
         shown = (await otto.get(BACKBONE)).text
         assert "you may see only some brands" in shown
-        assert not any(f"of-{service}" in shown for service in SERVICES)
+        assert not any(f"of-{service}" in shown for service in MESSAGE_SERVICES)
 
 
 @pytest.mark.extended

@@ -9,7 +9,8 @@ import pytest
 from playwright.async_api import Page
 
 from chassis.testing import eventually
-from console.doctor.views import PROBES, SERVICES, Summary, worst_first
+from client.message_services import MESSAGE_SERVICES
+from console.doctor.views import PROBES, Summary, worst_first
 from messaging.doctor.doctor import KEEP_SECONDS
 from messaging.topology import DEAD_LETTERS
 
@@ -62,7 +63,7 @@ async def test_the_page_is_for_operators_of_all_brands(signed_in_as: Any, consol
         assert DOCTOR not in (await eve.get("/")).text
         shown = (await otto.get(DOCTOR)).text
         assert "you may see only some brands" in shown
-        assert not any(f"of-{service}" in shown for service in SERVICES)
+        assert not any(f"of-{service}" in shown for service in MESSAGE_SERVICES)
 
 
 @pytest.mark.extended

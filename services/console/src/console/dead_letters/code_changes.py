@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from console.backbone.views import SERVICES
+from client.message_services import MESSAGE_SERVICES
 from console.pages import PageViewer
 
 PresentCode = Mapping[str, str]
@@ -31,7 +31,7 @@ class CodeComparison:
 async def read_present_code(viewer: PageViewer, services: Iterable[str | None]) -> PresentCode:
     """Asks these services what they run now. A person who is bound to brands may not ask, so nothing is known."""
     wanted = set(services)
-    asked = [each for each in SERVICES if each in wanted]
+    asked = [each for each in MESSAGE_SERVICES if each in wanted]
     if viewer.person.brands is not None:
         return {}
     answers = await asyncio.gather(
@@ -50,7 +50,7 @@ def compare(codes: Sequence[Mapping[str, Any]], total: int, present: PresentCode
     known = [each for each in codes if each["service"] in present]
     changed = sum(each["count"] for each in known if each["code"] != present[each["service"]])
     same = sum(each["count"] for each in known if each["code"] == present[each["service"]])
-    away = {each["service"] for each in codes if each["service"] in SERVICES} - set(present)
+    away = {each["service"] for each in codes if each["service"] in MESSAGE_SERVICES} - set(present)
     return CodeComparison(total, changed, same, tuple(sorted(away)))
 
 
