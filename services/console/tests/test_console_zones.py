@@ -25,7 +25,7 @@ async def test_a_new_person_has_the_zone_of_the_browser_and_is_offered_another(
     await expect(zone).to_have_value("Asia/Tokyo")
     await zone.fill("Europe/Berlin")
     async with page.expect_navigation():
-        await page.get_by_role("button", name="Save").click()
+        await page.get_by_role("button", name="Save language and time zone").click()
     await expect(zone).to_have_value("Europe/Berlin")
     await page.get_by_role("button", name="Asia/Tokyo").click()
     await expect(zone).to_have_value("Asia/Tokyo")
