@@ -13,7 +13,7 @@ from orchestrator.article_workflow.durable import DeliveredCommand, DurableWorkf
 from orchestrator.article_workflow.question_search import QuestionSearch
 from orchestrator.article_workflow.store import latest_titles
 from orchestrator.brands import BrandRow
-from orchestrator.judge_exams.approval import find_standings
+from orchestrator.judge_exams import find_standings
 from writing.article import ArticleSource
 
 ResultT = TypeVar("ResultT")

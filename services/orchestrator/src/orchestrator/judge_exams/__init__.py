@@ -3,8 +3,15 @@
 The examiner itself is loaded where there is a model, from `orchestrator.judge_exams.examiner`.
 """
 
-from orchestrator.judge_exams.approval import PassedJudges, judge_reasons, load_passed_judges
+from orchestrator.judge_exams.approval import PassedJudges, find_standings, judge_reasons, load_passed_judges
 from orchestrator.judge_exams.domain import ExamPlan
 from orchestrator.judge_exams.routes import judge_routes
 
-__all__ = ["ExamPlan", "PassedJudges", "judge_reasons", "judge_routes", "load_passed_judges"]
+__all__ = [
+    "ExamPlan",
+    "PassedJudges",
+    "find_standings",
+    "judge_reasons",
+    "judge_routes",
+    "load_passed_judges",
+]
