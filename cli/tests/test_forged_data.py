@@ -118,6 +118,8 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "providers check": ("brave", "--brand", "acme"),
     "providers disconnect": ("brave",),
     "providers exam": (FORGED,),
+    "queues pause": (FORGED, "--reason", "no"),
+    "queues resume": (FORGED,),
     "receipts": (ID,),
     "receipts confirm": (ID, "--url", "https://example.com/1"),
     "receipts list": (),
@@ -169,7 +171,7 @@ ELSEWHERE: Final = {
 SAY_LITTLE: Final = {
     "accounts app", "accounts disconnect", "newsletter again", "newsletter remove",
     "dead-letters discard", "dead-letters replay", "dead-letters restore", "documents release", "documents remove", "drafts looked", "keys revoke",
-    "notifications remove", "posts remove-rules", "targets reset", "retries cancel", "retries run-now",
+    "notifications remove", "posts remove-rules", "targets reset", "queues pause", "queues resume", "retries cancel", "retries run-now",
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "schedules run", "spend resume", "spend stop",
 }  # fmt: skip
 """Of what is answered they show nothing, or nothing but ids."""

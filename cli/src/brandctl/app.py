@@ -34,6 +34,7 @@ COMMANDS: Final = {
     "keys": "brandctl.orchestrator.keys:app",
     "keywords": "brandctl.keywords.commands:app",
     "messages": "brandctl.messages:app",
+    "queues": "brandctl.queues:app",
     "receipts": "brandctl.receipts.commands:app",
     "retries": "brandctl.retries:app",
     "schedules": "brandctl.orchestrator.schedules:app",

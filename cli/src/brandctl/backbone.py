@@ -26,9 +26,15 @@ def _state(part: dict[str, Any]) -> str:
 
 def _queues(part: dict[str, Any]) -> str:
     return ", ".join(
-        f"{each['queue']} {_number(each['ready'])} ({_number(each['consumers'])} consumers)"
+        f"{each['queue']} {_number(each['ready'])} ({_number(each['consumers'])} consumers{_paused(each)})"
         for each in part["queues"]
     )
+
+
+def _paused(queue: dict[str, Any]) -> str:
+    # A service of an older version does not tell.
+    pause = queue.get("pause")
+    return "" if pause is None else f", paused by {pause['by']}: {pause['reason']}"
 
 
 def _oldest(part: dict[str, Any]) -> str:

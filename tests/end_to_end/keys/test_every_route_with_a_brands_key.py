@@ -24,6 +24,9 @@ VARYING = {"date", "etag"}
 """What is made of the time, or of a body with what was asked for in it."""
 FORBIDDEN_TO_BOUND = {
     "GET /v1/backbone",
+    "GET /v1/backbone/pauses",
+    "POST /v1/backbone/pause",
+    "POST /v1/backbone/resume",
     "GET /v1/doctor",
     "GET /v1/documents",
     "GET /v1/ledger",

@@ -74,3 +74,28 @@ async def test_a_person_watches_the_page_in_a_browser(
     await wait(7)
     # The page follows by itself, without a reload.
     await expect(signed_in.locator("main")).to_contain_text("7 messages in the outbox.", timeout=60_000)
+
+
+@pytest.mark.extended
+async def test_a_queue_is_paused_with_a_reason_and_resumed_in_a_browser(
+    signed_in: Page, look_at: Callable[[Page, str], Awaitable[None]]
+) -> None:
+    await look_at(signed_in, BACKBONE)
+    main = signed_in.locator("main")
+    await main.get_by_text("Pause monitor-commands", exact=True).click()
+    form = main.locator("details[open] form")
+    await form.get_by_label("Why its messages must wait").fill("the database moves")
+    await form.get_by_role("button", name="Pause").click()
+    await expect(main).to_contain_text("“monitor-commands” is paused")
+    await expect(main).to_contain_text("the database moves")
+    await look_at(signed_in, BACKBONE)
+    await main.get_by_role("button", name="Resume monitor-commands").click()
+    await expect(main).to_contain_text("“monitor-commands” is resumed")
+    await expect(main.get_by_text("Pause monitor-commands", exact=True)).to_be_visible()
+
+
+@pytest.mark.extended
+async def test_only_operators_pause_queues(signed_in_as: Any) -> None:
+    body = {"service": "monitor", "queue": "monitor-commands", "do": "pause", "reason": "x", "once": "1"}
+    async with signed_in_as("Eve", "editor") as eve:
+        assert (await eve.post(BACKBONE, data=body)).status_code == 403

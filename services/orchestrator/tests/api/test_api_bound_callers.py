@@ -34,6 +34,8 @@ BODIES: dict[str, Any] = {
     "/v1/drafts/{content_id}/return": {"version": 1, "comment": "not theirs"},
     "/v1/drafts/{content_id}/reject": {"version": 1, "reason": "not theirs"},
     "/v1/workflows/{content_id}/retry": {},
+    "/v1/backbone/pause": {"queue": "orchestrator-events", "reason": "not theirs"},
+    "/v1/backbone/resume": {"queue": "orchestrator-events"},
     "/v1/retries/run": {"type": "content.generate"},
     "/v1/retries/cancel": {"type": "content.generate", "reason": "not theirs"},
     "/v1/content/{content_id}/placements/{target}": {},

@@ -1,22 +1,33 @@
-"""`GET /v1/backbone`, for the API of every service that consumes; needs the extra `api`."""
+"""`/v1/backbone`, for the API of every service that consumes: its queues, outbox and state, and the pauses of its queues.
+
+Needs the extra `api`.
+"""
 
 import asyncio
 import socket
 from datetime import datetime
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, Self
 
+import structlog
 from fastapi import APIRouter
-from pydantic import Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 
-from chassis.http.api import View, needs, router
-from chassis.http.callers import Scope
+from chassis.http.api import Moment, View, needs, router
+from chassis.http.callers import Caller, Scope
+from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from messaging.broker.queue_depths import read_queue_depths
 from messaging.flow.transactions import Database
 from messaging.running_code import running_code
+from messaging.storage import pauses
+from messaging.storage.pauses import QueuePause
+
+log = structlog.get_logger(__name__)
 
 COUNT_LIMIT: Final = 100_000
 """Rows of the outbox counted at most."""
 _KEEP_SECONDS: Final = 2.0
+_OPERATOR: Final = needs(Scope.OPERATE, of_all_brands=True)
+"""Queues are those of all brands."""
 
 # In the order of an index, which holds what is there and nothing of what a backlog of yesterday left behind.
 _OUTBOX: Final = """
@@ -27,6 +38,38 @@ _OUTBOX: Final = """
 """
 
 
+def _storable(value: str) -> str:
+    if "\x00" in value or any("\ud800" <= character <= "\udfff" for character in value):
+        raise ValueError("must not contain U+0000 or half of a surrogate pair")
+    return value
+
+
+_Text = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), AfterValidator(_storable)
+]
+
+
+class QueuePauseView(View):
+    """Operators have paused the consumers of a queue, of all processes. Its messages wait at the broker."""
+
+    by: str
+    reason: str
+    since: datetime
+
+    @classmethod
+    def of(cls, pause: QueuePause) -> Self:
+        return cls(by=pause.by, reason=pause.reason, since=pause.since)
+
+
+class PausedQueueView(QueuePauseView):
+    queue: str
+
+
+class PausedQueuesView(View):
+    queues: tuple[PausedQueueView, ...]
+    """In the order of their names."""
+
+
 class QueueView(View):
     queue: Annotated[str, Field(examples=["publisher-commands"])]
     ready: int | None
@@ -35,6 +78,8 @@ class QueueView(View):
     """Consumers of all processes."""
     is_consumed: bool
     """Whether the answering process consumes it now."""
+    pause: QueuePauseView | None
+    """Null: its consumers are not paused."""
 
 
 class BreakerView(View):
@@ -77,6 +122,36 @@ class BackboneView(View):
     """Time of the answer, by the clock that `oldest_due_at` follows."""
 
 
+class ResumeRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    queue: _Text = Field(description="One that this service consumes.")
+    since: Moment | None = Field(
+        default=None, description="Resume only if this pause, as shown, is still the present one."
+    )
+    by: _Text | None = Field(
+        default=None, description="Your name; it is not verified. The default is that of the key."
+    )
+
+
+class PauseRequest(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    queue: _Text = Field(description="One that this service consumes.")
+    reason: _Text = Field(description="Why its messages must wait; shown to all who operate the system.")
+    by: _Text | None = Field(
+        default=None, description="Your name; it is not verified. The default is that of the key."
+    )
+
+
+class QueuePauseChange(View):
+    queue: str
+    is_changed: bool
+    """False: it was so already, or another person was faster; see `pause`."""
+    pause: QueuePauseView | None
+    """As it is now; null if the queue's consumers are not paused."""
+
+
 def backbone_routes(database: Database) -> APIRouter:
     """The route of the service's queues, outbox and state."""
     routes = router("/backbone", tags=["backbone"])
@@ -86,8 +161,7 @@ def backbone_routes(database: Database) -> APIRouter:
     @routes.get(
         "",
         summary="Queues, outbox and state",
-        # They are those of all brands.
-        dependencies=[needs(Scope.OPERATE, of_all_brands=True)],
+        dependencies=[_OPERATOR],
     )
     async def get_backbone() -> BackboneView:
         """Returns the depth of the service's queues and of its outbox, and the state of the process that answers.
@@ -100,7 +174,56 @@ def backbone_routes(database: Database) -> APIRouter:
                 kept[:] = [(clock(), await _read(database))]
             return kept[0][1]
 
+    @routes.get("/pauses", summary="Paused queues", dependencies=[_OPERATOR])
+    async def get_pauses() -> PausedQueuesView:
+        """Returns the queues of the service whose consumers are paused; without a look at the broker, so that pages may ask often."""
+        async with database.connection() as connection:
+            found = await pauses.find(connection)
+        return PausedQueuesView(
+            queues=tuple(
+                PausedQueueView(queue=queue, by=each.by, reason=each.reason, since=each.since)
+                for queue, each in sorted(found.items())
+            )
+        )
+
+    @routes.post("/pause", summary="Pause the consumers of a queue")
+    async def pause_queue(caller: Annotated[Caller, _OPERATOR], request: PauseRequest) -> QueuePauseChange:
+        """Has all processes of the service take no more messages from the queue, within a few seconds.
+
+        What has begun is finished; other messages wait at the broker. The pause lasts until it is ended, through restarts too. A queue that is
+        paused already keeps its pause.
+        """
+        _check_consumed(database, request.queue)
+        by = request.by or caller.name
+        async with database.transaction() as tx:
+            pause, is_new = await pauses.begin(tx.connection, request.queue, by=by, reason=request.reason)
+        database.once_committed(kept.clear)
+        return QueuePauseChange(queue=request.queue, is_changed=is_new, pause=QueuePauseView.of(pause))
+
+    @routes.post("/resume", summary="Resume the consumers of a queue")
+    async def resume_queue(caller: Annotated[Caller, _OPERATOR], request: ResumeRequest) -> QueuePauseChange:
+        """Ends the pause of a queue: within a few seconds, all processes of the service take its messages again."""
+        _check_consumed(database, request.queue)
+        async with database.transaction() as tx:
+            left, has_ended = await pauses.end(tx.connection, request.queue, request.since)
+        if has_ended:
+            log.info("queue_resume_asked", queue=request.queue, by=request.by or caller.name)
+        database.once_committed(kept.clear)
+        return QueuePauseChange(
+            queue=request.queue,
+            is_changed=has_ended,
+            pause=None if left is None else QueuePauseView.of(left),
+        )
+
     return routes
+
+
+def _check_consumed(database: Database, queue: str) -> None:
+    consumed = () if database.process is None else tuple(database.process.consumed)
+    if queue not in consumed:
+        raise RefusalError(
+            INVALID_REQUEST, f"{database.service} does not consume this queue, but {', '.join(consumed)}"
+        )
 
 
 async def _read(database: Database) -> BackboneView:
@@ -108,10 +231,10 @@ async def _read(database: Database) -> BackboneView:
     consumed = {} if process is None else process.consumed
     breakers = {} if process is None else process.breakers
     code = running_code(database.catalogue.system, database.service)
-    problems, depths, outbox = await asyncio.gather(
+    problems, depths, (outbox, paused) = await asyncio.gather(
         _problems(database),
         read_queue_depths(database.broker_url, consumed, name=f"{database.service} backbone"),
-        _outbox(database),
+        _stored(database),
     )
     return BackboneView(
         process=socket.gethostname(),
@@ -126,6 +249,7 @@ async def _read(database: Database) -> BackboneView:
                 ready=depths[queue].ready if queue in depths else None,
                 consumers=depths[queue].consumers if queue in depths else None,
                 is_consumed=is_consumed,
+                pause=QueuePauseView.of(paused[queue]) if queue in paused else None,
             )
             for queue, is_consumed in consumed.items()
         ),
@@ -138,6 +262,6 @@ async def _problems(database: Database) -> dict[str, str]:
     return {} if database.process is None else await database.process.problems()
 
 
-async def _outbox(database: Database) -> Any:
+async def _stored(database: Database) -> tuple[Any, dict[str, QueuePause]]:
     async with database.connection() as connection:
-        return await connection.fetchrow(_OUTBOX, COUNT_LIMIT)
+        return await connection.fetchrow(_OUTBOX, COUNT_LIMIT), await pauses.find(connection)

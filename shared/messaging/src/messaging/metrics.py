@@ -131,7 +131,11 @@ class MessageMetrics(Collector):
     def _state(self) -> Iterator[Metric]:
         in_hand = self._families.gauge("deliveries_in_hand", "Deliveries not settled yet.", "queue")
         up = self._families.gauge("consumer_up", "1 while the queue is being consumed, 0 otherwise.", "queue")
+        paused = self._families.gauge(
+            "queue_paused", "1 while operators have paused the queue's consumers, 0 otherwise.", "queue"
+        )
         for runner in self._runners:
+            paused.add_metric((runner.queue,), float(runner.is_held))
             in_hand.add_metric((runner.queue,), runner.in_hand)
             up.add_metric((runner.queue,), float(runner.subscription.consuming))
         reached = self._families.gauge(
@@ -141,7 +145,7 @@ class MessageMetrics(Collector):
         )
         for dependency in self._dependencies:
             reached.add_metric((dependency.name,), float(not dependency.away))
-        yield from (in_hand, up, reached)
+        yield from (in_hand, up, paused, reached)
 
     def _publishes(self) -> Iterator[Metric]:
         counts = self._relay.counts

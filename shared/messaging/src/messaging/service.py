@@ -25,6 +25,7 @@ from messaging.flow.codec import DeliveryReader, decoder, delivery_reader
 from messaging.flow.dead_letters import DeadLetter
 from messaging.flow.dependencies import Dependency
 from messaging.flow.handlers import Handler, OnBatch, routing_table
+from messaging.flow.pauses import FOLLOW_EVERY, PauseFollower
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.relay import Relay
 from messaging.flow.replays import ReplayCheck
@@ -38,6 +39,7 @@ from messaging.metrics import MessageMetrics
 from messaging.observing import spans
 from messaging.settings import ServiceSettings
 from messaging.storage import answers, crashes, origins, partitions, running, sent
+from messaging.storage.pauses import QueuePause
 from messaging.topology import dead_letter_queue, exchanges, work_queues
 
 log = structlog.get_logger(__name__)
@@ -94,6 +96,8 @@ class Service(App):
             every=NOTE_EVERY,
             once_more=True,
         )
+        self._pauses = PauseFollower(self.connections, self.runners)
+        self.poll("paused queues", self._pauses.follow, every=FOLLOW_EVERY)
         self.poll("tables", self._maintain_tables, every=timedelta(hours=1))
 
     # -- wiring ------------------------------------------------------------------------------------------------------
@@ -185,6 +189,7 @@ class Service(App):
             asyncio.create_task(self._probe.run(), name="consuming connection's probe"),
         ]
         await self._connect_broker()
+        await self._pauses.follow_at_start()
         for runner in self.runners:
             await self._start_runner(runner)
             tasks.extend(runner.tasks)
@@ -273,8 +278,16 @@ class Service(App):
         return {each.name: each.trouble for each in self._dependencies}
 
     def remarks(self) -> dict[str, str]:
-        """Outages that handlers wait for. The service itself works: do not restart it or take it out of service."""
-        return {each.name: each.trouble for each in self._dependencies if each.trouble is not None}
+        """Outages that handlers wait for, and queues that operators have paused.
+
+        The service itself works: do not restart it or take it out of service.
+        """
+        away = {each.name: each.trouble for each in self._dependencies if each.trouble is not None}
+        return away | {
+            runner.queue: _told(self._pauses.known.get(runner.queue))
+            for runner in self.runners
+            if runner.is_held
+        }
 
     async def problems(self) -> dict[str, str]:
         """Problems that keep the service from working, by part; empty if it is ready."""
@@ -288,11 +301,17 @@ class Service(App):
         elif not self._publisher.ready:
             found["broker"] = "the publishing connection is down"
         for runner in self.runners:
-            if not runner.subscription.consuming:
+            if not runner.is_held and not runner.subscription.consuming:
                 found[runner.queue] = "is not being consumed"
         if self._relay.overfull:
             found["outbox"] = "too many messages wait to be published"
         return found
+
+
+def _told(pause: QueuePause | None) -> str:
+    if pause is None:
+        return "was paused, and is being resumed"
+    return f"paused by {pause.by} since {pause.since:%Y-%m-%d %H:%M} UTC: {pause.reason}"
 
 
 def _with_heartbeat(url: str) -> str:

@@ -91,6 +91,7 @@ async def test_everything_is_there_from_the_start_at_zero_and_without_a_key(worl
         "handler_seconds_count": {"queue": QUEUE, "type": TYPE},
         "end_to_end_seconds_count": {"queue": QUEUE, "type": TYPE},
         "deliveries_in_hand": {"queue": QUEUE},
+        "queue_paused": {"queue": QUEUE},
         "published_total": {"exchange": "brand-events"},
         "publish_failures_total": {"reason": "unroutable"},
     }.items():

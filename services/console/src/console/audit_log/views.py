@@ -78,6 +78,8 @@ OPERATIONS: Final = {
     "POST /v1/dead-letters/restore": "restore_dead_letter",
     "POST /v1/canary-replays": "begin_canary_replay",
     "POST /v1/canary-replays/{canary_id}/stop": "stop_canary_replay",
+    "POST /v1/backbone/pause": "pause_queue",
+    "POST /v1/backbone/resume": "resume_queue",
     "POST /v1/retries/run": "run_retries",
     "POST /v1/retries/cancel": "cancel_retries",
     "PUT /v1/notifications/routes/{name}": "set_route",

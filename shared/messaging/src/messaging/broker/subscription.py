@@ -30,7 +30,7 @@ AGAIN_SECONDS: Final = 1.0
 
 
 class Subscription:
-    """Passes the messages of a queue to a callback unless paused."""
+    """Passes the messages of a queue to a callback, unless paused by an outage or the end of the process, or held by operators."""
 
     def __init__(
         self, broker: RabbitBroker, queue: str, *, prefetch: int, on_delivery: Callable[[Delivery], None]
@@ -38,7 +38,9 @@ class Subscription:
         self.queue = queue
         self._on_delivery = on_delivery
         self._paused = False
+        self._held = False
         self._started = False
+        self._starts_later = False
         self._ended = asyncio.Event()
         self._needs_new_channel = False
         self._lock = asyncio.Lock()
@@ -80,15 +82,21 @@ class Subscription:
             self._ended.set()
 
     async def start(self) -> None:
-        """Checks that the queue exists and starts to consume.
+        """Checks that the queue exists and starts to consume; while held, both come with `let_go`.
 
         Raises:
             aio_pika.exceptions.ChannelNotFoundEntity: it does not; declare the topology first.
         """
         async with self._lock:
-            with cancellation_as_connection_error():
-                await self._subscriber.start()
-            self._started = True
+            if self._held or self._started:
+                self._starts_later = True
+                return
+            await self._start()
+
+    async def _start(self) -> None:
+        with cancellation_as_connection_error():
+            await self._subscriber.start()
+        self._started = True
 
     async def pause(self) -> None:
         """Stops deliveries; unsettled ones stay here."""
@@ -100,11 +108,32 @@ class Subscription:
         """Starts deliveries again; if the broker is unreachable, `watch` restores them."""
         async with self._lock:
             self._paused = False
-            try:
-                with cancellation_as_connection_error():
-                    await self._consume_again()
-            except BROKER_ERRORS as error:
-                log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
+            await self._try_to_consume()
+
+    @property
+    def held(self) -> bool:
+        return self._held
+
+    async def hold(self) -> None:
+        """Stops deliveries until `let_go`, whatever `start` and `resume` say meanwhile; unsettled ones stay here."""
+        async with self._lock:
+            self._held = True
+            await self._cancel()
+
+    async def let_go(self) -> None:
+        """Ends `hold`; if the broker is unreachable, `watch` restores the consumer."""
+        async with self._lock:
+            self._held = False
+            await self._try_to_consume()
+
+    async def _try_to_consume(self) -> None:
+        if self._paused or self._held:
+            return
+        try:
+            with cancellation_as_connection_error():
+                await self._consume_again()
+        except BROKER_ERRORS as error:
+            log.warning("consumer_not_restored", queue=self.queue, error=repr(error))
 
     @property
     def _robust_queue(self) -> AbstractRobustQueue | None:
@@ -139,7 +168,7 @@ class Subscription:
     @property
     def healthy(self) -> bool:
         """Consuming, or paused on purpose."""
-        return self._paused or self.consuming
+        return self._paused or self._held or self.consuming
 
     def _unwanted_consumers(self) -> set[str]:
         """Tags of our consumers other than the wanted one; while paused, all of them.
@@ -184,6 +213,11 @@ class Subscription:
             log.info("consumer_restored", queue=self.queue)
 
     async def _consume_again(self) -> None:
+        if not self._started:
+            if self._starts_later:
+                async with asyncio.timeout(RPC_SECONDS):
+                    await self._start()
+            return
         queue = self._robust_queue
         if queue is None or self.consuming:
             return

@@ -117,6 +117,20 @@ class QueueRunner:
         return self._tasks
 
     @property
+    def is_held(self) -> bool:
+        """Whether operators have paused the queue, as far as this process knows."""
+        return self.subscription.held
+
+    async def hold(self) -> None:
+        """Takes no more deliveries until `let_go`; finishes what has begun, and requeues the rest."""
+        await self.subscription.hold()
+        await self._requeue_waiting()
+
+    async def let_go(self) -> None:
+        """Takes deliveries again."""
+        await self.subscription.let_go()
+
+    @property
     def in_hand(self) -> int:
         """The number of unsettled deliveries."""
         return len(self._unsettled)
@@ -154,10 +168,7 @@ class QueueRunner:
         self._stopping = True
         await self.subscription.pause()
         if any(isinstance(handler, OnEach) for handler in self.table.values()):
-            # Take them from the runner first: it continues while they are requeued one by one.
-            waiting = [*(incoming.delivery for incoming in self._drop_next()), *self._waiting]
-            self._waiting.clear()
-            await self._unsettled.requeue(waiting)
+            await self._requeue_waiting()
         try:
             async with asyncio.timeout(grace_seconds):
                 await self._unsettled.wait_until_none()
@@ -168,6 +179,13 @@ class QueueRunner:
         await cancel_all(self._tasks)
         await self._remove_markers()
         await self._unsettled.requeue(list(self._unsettled))
+
+    async def _requeue_waiting(self) -> None:
+        """Requeues the messages that no handler has begun."""
+        # Take them from the runner first: it continues while they are requeued one by one.
+        waiting = [*(incoming.delivery for incoming in self._drop_next()), *self._waiting]
+        self._waiting.clear()
+        await self._unsettled.requeue(waiting)
 
     async def _hand_back_interrupted(self) -> None:
         """Stores the outcomes of interrupted attempts; if that fails, the broker redelivers their messages.
@@ -283,6 +301,9 @@ class QueueRunner:
             await self._slots.acquire()
             if self._database_lost.is_set():
                 self._drop_next()  # requeued with the other unsettled deliveries
+            elif self.is_held:
+                # They were on their way here when the queue was paused.
+                await self._requeue_waiting()
             if not self._next or not self._start_single(self._next.popleft()):
                 self._slots.release()
 
