@@ -118,6 +118,45 @@ def test_strange_addresses_are_read_as_far_as_they_mean_something() -> None:
     assert chain_path("a/b") == "/messages?chain=a%2Fb"
 
 
+def made(number: int, caused_by: int | None = None, **fields: Any) -> dict[str, Any]:
+    """A message of the list of a service, made at that second."""
+    cause = None if caused_by is None else item(caused_by * 1000, caused_by)["message_id"]
+    more: dict[str, Any] = {"service": "social", "caused_by": cause, "attempts": [], "ended_at": None}
+    return item(number * 1000, number) | more | fields
+
+
+def test_a_tree_has_each_message_once_below_its_cause_whatever_the_causes_say() -> None:
+    messages = [made(5, 2), made(4, 1), made(3, 2), made(2, 1), made(1)]
+    shown = [(each.depth, each.message["at"][17:19]) for each in message_chains.tree(messages)]
+    assert shown == [(0, "01"), (1, "02"), (2, "03"), (2, "05"), (1, "04")]
+    # The cause is on another page; a circle; its own cause.
+    strange = [made(9, 1), made(8, 7), made(7, 8), made(6, 6)]
+    found = message_chains.tree(strange)
+    assert {each.message["message_id"] for each in found} == {each["message_id"] for each in strange}
+    assert [each.is_cut_off for each in found if each.message["message_id"] == strange[0]["message_id"]] == [
+        True
+    ]
+    line = [made(number, number - 1 if number else None) for number in range(20_000)]
+    deep = message_chains.tree(line)
+    assert (len(deep), max(each.depth for each in deep)) == (20_000, message_chains.MOST_DEPTH)
+
+
+def test_the_time_of_a_message_is_divided_into_waiting_and_work() -> None:
+    start = datetime(1970, 1, 1, tzinfo=UTC)
+
+    def at(seconds: float) -> str:
+        return (start + timedelta(seconds=seconds)).isoformat()
+
+    attempts = [{"began_at": at(12), "ended_at": at(15)}, {"began_at": at(45), "ended_at": at(50)}]
+    times = message_chains.times_of(made(10, attempts=attempts, ended_at=at(50.5)))
+    assert (times.waited, times.worked) == (32.5, 8.0)
+    assert message_chains.times_of(made(10)).waited is None
+    # The clock of the sender is ahead.
+    assert message_chains.times_of(made(10, ended_at=at(9))).waited == 0
+    told = [message_chains.duration(each) for each in (None, 0.04, 12, 119, 120, 7200, 200_000)]
+    assert told == ["", "0.0 s", "12 s", "119 s", "2 min", "2 h", "2 d"]
+
+
 def test_traces_are_looked_for_since_the_chain_began() -> None:
     now = datetime(2026, 11, 28, tzinfo=UTC)
     assert views.jaeger_search(None, CHAIN, now) is None
@@ -155,13 +194,68 @@ async def test_what_failed_or_waits_comes_first_then_the_last_hundred(
 
 
 @pytest.mark.extended
+async def test_a_tree_shows_causes_and_attempts_and_keywords_show_what_is_next(
+    monitor_database_url: str, person: httpx.AsyncClient, console: Any
+) -> None:
+    await console.orchestrator.set_brand("acme", name="Acme")
+    begun = await console.orchestrator.submit_keywords(
+        "acme", b"cold brew\nmoka pot", content_type="text/plain"
+    )
+    chain, now = begun["correlation_id"], datetime.now(UTC)
+    ids = [id_at(now + timedelta(seconds=number), number) for number in range(3)]
+    connection = await asyncpg.connect(monitor_database_url)
+    try:
+        await connection.execute(
+            """
+            insert into processed_events (event_id, type, queue, outcome, chain, caused_by, processed_at)
+            select id, 'dead_letter.resolved', 'monitor-commands', 'handled', $3, cause, now() + interval '2 minutes'
+            from unnest($1::uuid[], $2::uuid[]) as t (id, cause)
+            """,
+            ids,
+            [uuid4(), ids[0], ids[1]],
+            chain,
+        )
+        await connection.execute(
+            """
+            insert into message_attempts (event_id, attempt, began_at, ended_at, outcome, reason, next_at, waits)
+            values ($1, 1, now(), now() + interval '5 seconds', 'retried', $2, now() + interval '35 seconds', 3),
+                   ($1, 2, now() + interval '40 seconds', now() + interval '100 seconds', 'handled', null, null, 0)
+            """,
+            ids[1],
+            HOSTILE,
+        )
+    finally:
+        await connection.close()
+    tree = (await person.get(f"/chains/{chain}?view=tree")).text
+    assert "Sent for the message" in tree
+    order = [tree.index(f"<code>{each}</code></p>") for each in ids]
+    assert order == sorted(order)
+    for told in (
+        "2 recorded attempts",
+        "It waited 3 times",
+        "65 s in handlers",
+        "&lt;img",
+        "What comes next",
+    ):
+        assert told in tree, told
+    assert HOSTILE not in tree
+    by_keyword = (await person.get("/chains", params={"q": "Cold brew"})).text
+    by_message = (await person.get("/chains", params={"q": str(ids[2])})).text
+    by_itself = (await person.get("/chains", params={"q": chain})).text
+    nothing = (await person.get("/chains", params={"q": "tea"})).text
+    for found in (by_keyword, by_message, by_itself):
+        assert f'href="/chains/{chain}"' in found
+    assert "Nothing is found by this" in nothing
+
+
+@pytest.mark.extended
 async def test_the_page_is_for_operators_of_all_brands(
     record: Callable[..., Awaitable[None]], signed_in_as: Any, console: Any
 ) -> None:
     await console.orchestrator.set_brand("acme", name="Acme")
     await record(1)
     async with signed_in_as("Eve", "editor") as eve, signed_in_as("Otto", "operator", ["acme"]) as otto:
-        for address in (PAGE, f"{PAGE}/messages.json"):
+        for address in (PAGE, f"{PAGE}/messages.json", "/chains?q=x"):
             assert (await eve.get(address)).status_code == 403
             refused = await otto.get(address)
             assert (refused.status_code, "dead_letter.resolved" in refused.text) == (403, False)
@@ -181,3 +275,7 @@ async def test_a_person_follows_a_chain_in_a_browser(
     await expect(page.locator("tbody tr")).to_have_count(31)
     await page.get_by_role("link", name="First page").click()
     await expect(page.locator("tbody tr")).to_have_count(100)
+    await page.get_by_role("link", name="As a tree").click()
+    await expect(page.get_by_text("Each message stands below the one")).to_be_visible()
+    await page.get_by_role("link", name="Find a chain").click()
+    await look_at(page, "/chains?q=cold%20brew")

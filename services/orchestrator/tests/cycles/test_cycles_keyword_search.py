@@ -69,8 +69,23 @@ async def test_keywords_of_all_cycles_are_found_by_spelling_text_and_state(
     assert await found(q="%") == ["100% arabica"]
     assert await found(state="refused") == ["moka pot"]
     assert await found(brand="daily-grind", q="nothing like it") == []
+    of_first = await found(correlation_id=first.correlation_id)
+    assert sorted(of_first) == ["100% arabica", "cold brew", "moka pot"]
+    assert await found(correlation_id=first.correlation_id, state="refused") == ["moka pot"]
+    assert await found(correlation_id="another") == []
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            "update keywords set content_id = $1 where keyword = 'espresso'", UUID(int=5)
+        )
+    assert await found(content_id=str(UUID(int=5))) == ["espresso"]
+    assert await found(content_id=str(UUID(int=6))) == []
 
-    for query, count in (({}, 5), ({"state": "refused"}, 1), ({"q": "nothing like it"}, 0)):
+    for query, count in (
+        ({}, 5),
+        ({"state": "refused"}, 1),
+        ({"q": "nothing like it"}, 0),
+        ({"correlation_id": first.correlation_id}, 3),
+    ):
         counted = await api.get("/v1/keyword-counts", params={"brand": "daily-grind", **query})
         assert counted.json() == {"count": count, "is_exact": True}
 

@@ -14,6 +14,7 @@ from messaging import headers as header
 from messaging.flow.transactions import Database
 from messaging.ledger_routes import add_ledger_routes
 from messaging.storage import messages, running
+from messaging.storage.attempts import AttemptOutcome
 from messaging.storage.messages import ListPosition, MessageFilter, RecordedMessage, State
 from messaging.storage.running import RunningMessage
 
@@ -22,6 +23,24 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _CURSOR: Final = "^[0-9]{1,17}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 """Microseconds since 1970, and the id of the message."""
 _TEXT: Final = 500
+
+
+class AttemptView(View):
+    """An attempt at a message that failed, followed on a failure, or ran for a second or more."""
+
+    attempt: int
+    """From 1."""
+    began_at: datetime | None
+    """When its handler began; null: the handler works on many messages at once, or did not run."""
+    ended_at: datetime
+    outcome: AttemptOutcome
+    """`waiting`: for something that is away; the attempt does not count. `retried`: it failed, and another one followed."""
+    reason: Annotated[str | None, Field(examples=["OSError"])]
+    """The type of the exception, or what the message waited for."""
+    next_at: datetime | None
+    """When the message could be tried again."""
+    waits: int
+    """How often it waited for something that was away, as this attempt."""
 
 
 class RecordedMessageView(View):
@@ -52,6 +71,10 @@ class RecordedMessageView(View):
     """The text of the error of that attempt."""
     publish_error: str | None
     """Why the last try to hand it to the broker failed."""
+    caused_by: UUID | None
+    """The message whose handling sent it. Null: none did, or it ended before the service recorded causes."""
+    attempts: tuple[AttemptView, ...]
+    """The last 20, the first one first. Empty: none has ended, or one did that succeeded in less than a second."""
     place: str
     """Sent as `after`, the page begins behind this message: so lists of several services are read as one."""
 
@@ -72,6 +95,19 @@ class RecordedMessageView(View):
             exception_type=header.text(message.headers, header.FAILURE_TYPE),
             detail=header.text(message.headers, header.FAILURE_MESSAGE),
             publish_error=message.publish_error,
+            caused_by=message.caused_by,
+            attempts=tuple(
+                AttemptView(
+                    attempt=each.attempt,
+                    began_at=each.began_at,
+                    ended_at=each.ended_at,
+                    outcome=each.outcome,
+                    reason=each.reason,
+                    next_at=each.next_at,
+                    waits=each.waits,
+                )
+                for each in message.attempts
+            ),
             place=_cursor(message.place),
         )
 

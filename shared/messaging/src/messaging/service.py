@@ -38,7 +38,7 @@ from messaging.flow.transactions import Database, Transaction
 from messaging.metrics import MessageMetrics
 from messaging.observing import spans
 from messaging.settings import ServiceSettings
-from messaging.storage import answers, crashes, origins, partitions, running, sent
+from messaging.storage import answers, attempts, crashes, origins, partitions, running, sent
 from messaging.storage.pauses import QueuePause
 from messaging.topology import dead_letter_queue, exchanges, work_queues
 
@@ -245,6 +245,7 @@ class Service(App):
                 await origins.forget_old(connection)
                 await running.forget_old(connection)
                 await sent.forget_old(connection)
+                await attempts.forget_old(connection)
                 while await answers.delete_expired(connection):
                     pass
                 await audit_log.forget(connection, self._keep_audit_log)

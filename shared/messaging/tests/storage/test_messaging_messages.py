@@ -17,9 +17,23 @@ from chassis.http.callers import Caller, Scope
 from chassis.testing import eventually, running
 from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import ResearchRequested
-from messaging import Context, QueuePolicy, RetryLater, Service, Transaction, Unprocessable, on_batch, on_each
+from messaging import (
+    Context,
+    QueuePolicy,
+    Record,
+    RetryLater,
+    Service,
+    Transaction,
+    Unprocessable,
+    WaitFor,
+    on_batch,
+    on_each,
+)
+from messaging.flow import retry_changes
 from messaging.message_routes import message_routes
-from messaging.storage import inbox, messages
+from messaging.storage import attempts, inbox, messages
+from messaging.storage.attempts import EndedAttempt
+from messaging.storage.retries import RetrySelection
 
 QUEUE = "research-commands"
 MESSAGES = "/v1/messages"
@@ -157,6 +171,89 @@ async def test_what_became_of_each_message_is_listed(world: Any, asking: Asking)
     assert timedelta(hours=23) < datetime.fromisoformat(to_send["due_at"]) - datetime.now(UTC)
     assert found["reaches_back_to"] == min(items[str(each.event_id)]["at"] for each in (handled, dead))
     assert datetime.fromisoformat(found["chains_since"]) <= datetime.fromisoformat(found["now"])
+
+
+async def test_the_cause_of_a_message_and_its_attempts_are_listed(world: Any, asking: Asking) -> None:
+    service = world.service()
+    tried: list[int] = []
+
+    async def work(message: DomainMessage[ResearchRequested], context: Context) -> Record:
+        if message.payload.keyword == "long":
+            await asyncio.sleep(attempts.LONG.total_seconds())
+        if message.payload.keyword == "troubled":
+            tried.append(context.attempt)
+            if len(tried) <= 2:
+                raise WaitFor("library", "closed")
+            if len(tried) == 3:
+                raise OSError("no shelf")
+        return lambda tx: world.write(tx, message)
+
+    service.consume(QUEUE, on_each(work, ResearchRequested), policy=QueuePolicy(wait_base=0.05))
+    cause = new_event_id()
+    quick, long, troubled = (
+        world.request(each).model_copy(update={"causation_id": cause})
+        for each in ("quick", "long", "troubled")
+    )
+    async with running(service), asking(service) as client:
+        for each in (quick, long, troubled):
+            await world.send(each)
+
+        async def all_handled() -> bool:
+            return len(await ids_of(client, state="handled")) == 3
+
+        await eventually(all_handled)
+        found = {each["message_id"]: each for each in (await answer_of(client))["items"]}
+    assert {each["caused_by"] for each in found.values()} == {str(cause)}
+    assert found[str(quick.event_id)]["attempts"] == []
+    (alone,) = found[str(long.event_id)]["attempts"]
+    assert (alone["attempt"], alone["outcome"], alone["reason"]) == (1, "handled", None)
+    worked = datetime.fromisoformat(alone["ended_at"]) - datetime.fromisoformat(alone["began_at"])
+    assert worked >= attempts.LONG
+    first, second = found[str(troubled.event_id)]["attempts"]
+    assert (first["attempt"], first["outcome"], first["reason"]) == (1, "retried", "OSError")
+    assert first["waits"] == 2
+    assert first["began_at"] < first["ended_at"] < first["next_at"] <= second["began_at"]
+    assert (second["attempt"], second["outcome"], second["next_at"]) == (2, "handled", None)
+    assert tried == [1, 1, 1, 2]
+
+
+async def test_a_waiting_message_has_its_cause_and_a_cancelled_one_keeps_it(
+    world: Any, asking: Asking
+) -> None:
+    service = world.service()
+    service.consume(QUEUE, on_batch(treat, ResearchRequested))
+    cause = new_event_id()
+    later = world.request("later").model_copy(update={"causation_id": cause})
+    async with running(service), asking(service) as client:
+        await world.send(later)
+
+        async def is_waiting() -> bool:
+            return bool(await ids_of(client, state="waiting"))
+
+        await eventually(is_waiting)
+        (waiting,) = (await answer_of(client))["items"]
+        await retry_changes.cancel(service.database, RetrySelection(), 10, by="olga", reason="no shelf")
+        (dead,) = (await answer_of(client, state="dead_lettered"))["items"]
+    assert waiting["caused_by"] == dead["caused_by"] == str(cause)
+    (attempt,) = dead["attempts"]
+    assert (attempt["outcome"], attempt["reason"]) == ("retried", "RetryLater")
+
+
+async def test_attempts_leave_with_the_record_and_the_last_are_listed(world: Any) -> None:
+    tried = new_event_id()
+    service = world.service()
+    async with running(service), service.database.transaction() as tx:
+        for number in range(1, 26):
+            ended = EndedAttempt(tried, number, "retried", next_after=timedelta(minutes=1))
+            await attempts.note(tx.connection, [ended])
+        await tx.connection.execute(
+            "update message_attempts set ended_at = now() - interval '9 days' where attempt > 24"
+        )
+        shown = (await attempts.find(tx.connection, [tried, new_event_id()]))[tried]
+        assert [each.attempt for each in shown] == list(range(6, 26))
+        await attempts.forget_old(tx.connection)
+        shown = (await attempts.find(tx.connection, [tried]))[tried]
+        assert [each.attempt for each in shown] == list(range(5, 25))
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 50])

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
+from uuid import UUID
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
@@ -15,6 +16,7 @@ from chassis.http.callers import Scope
 from client import message_chains
 from client.errors import ClientError, RefusedError
 from client.message_services import MESSAGE_SERVICES
+from client.services.orchestrator import KeywordState
 from console.chains import views
 from console.list_files.answers import file_answer
 from console.list_files.writing import PAGE_ROWS, Format, ListPages
@@ -25,6 +27,7 @@ from console.urls import chain_path
 from console.watching.pages import LivePage, read_each
 
 PAGE: Final = "/chains/{correlation_id}"
+FIND: Final = "/chains"
 _LONGEST: Final = 200
 """Characters of a correlation id."""
 router = APIRouter(include_in_schema=False)
@@ -65,6 +68,48 @@ async def _ask_each(
     return dict(zip(services, answers, strict=True))
 
 
+@router.get(FIND)
+async def find_chains(request: Request, viewer: Viewer) -> Response:
+    """The chains of a keyword, an article, a post or a message, whose spelling or id is in the address."""
+    _check(viewer, "")
+    text = request.query_params.get("q", "").replace("\0", "").strip()[:_LONGEST]
+    answers = await _ask_about(viewer, text) if text else []
+    return page(
+        request,
+        viewer,
+        "chains/find.html.j2",
+        text=text,
+        found=views.chains_of(answers),
+        away=[each for each in answers if not isinstance(each, Mapping)],
+    )
+
+
+async def _ask_about(viewer: PageViewer, text: str) -> list[Any]:
+    """Asks each service for what has the text as its spelling or id."""
+    keywords = viewer.orchestrator.search_for_keywords
+    known = views.id_of(text)
+    if known is None:
+        return [await viewer.ask_one("orchestrator", keywords(keyword=text, limit=PAGE_ROWS))]
+    content_id: UUID | str = known
+    try:
+        post = await viewer.social.get_post(known)
+    except RefusedError as error:
+        if error.status not in {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}:
+            raise
+    except ClientError:
+        pass  # the next question to it says that it is away
+    else:
+        content_id = post["content_id"]
+    found = await _ask_each(
+        viewer,
+        MESSAGE_SERVICES,
+        lambda client, _: client.list_messages(message_id=known, limit=1),
+    )
+    of_article = await viewer.ask_one("orchestrator", keywords(content_id=content_id, limit=1))
+    of_chain = await viewer.ask_one("orchestrator", keywords(correlation_id=str(known), limit=1))
+    return [of_article, of_chain, *found.values()]
+
+
 @router.get("/b/{brand}/drafts/{content_id}/chain")
 async def show_chain_of_draft(request: Request, brand: str, content_id: str, viewer: Viewer) -> Response:
     """Leads to the chain in which an article was written, or says that it is not known."""
@@ -99,28 +144,32 @@ async def show_file(correlation_id: str, ending: Format, viewer: Viewer) -> Resp
             )
         )
         found = message_chains.merge(dict(zip(places, answers, strict=True)), places, size=PAGE_ROWS)
-        return {"items": found.items, "next": found.next}
+        return {"items": [views.row_of(each) for each in found.items], "next": found.next}
 
     # A service that is away would leave a hole in the file that nobody sees.
     try:
         first = await read(None)
     except ClientError as error:
         raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, viewer.t("chains.no_file")) from error
-    return file_answer(viewer.t, ListPages(first, read), views.COLUMNS, "chain", ending)
+    columns = views.JSON_COLUMNS if ending == "json" else views.COLUMNS
+    return file_answer(viewer.t, ListPages(first, read), columns, "chain", ending)
 
 
 @router.get(PAGE)
 async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> Response:
-    """The failures of a chain, what waits or runs, and its last messages; older ones by the address."""
+    """The failures of a chain, what waits, runs or comes next, and its last messages; older ones by the address."""
     _check(viewer, correlation_id)
     after = request.query_params.get("after", "")[:1000]
     places = message_chains.read_places(after)
     is_first = not after
+    as_tree = request.query_params.get("view") == "tree"
 
     async def nothing() -> dict[str, Any]:
         return {"items": []}
 
-    found, waiting, running, letters = await asyncio.gather(
+    keywords = viewer.orchestrator.search_for_keywords
+    states: tuple[KeywordState, ...] = views.UNDER_WAY if is_first else ()
+    found, waiting, running, letters, *under_way = await asyncio.gather(
         _ask_each(
             viewer,
             places,
@@ -146,7 +195,19 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
             if is_first
             else nothing(),
         ),
+        viewer.ask_one(
+            "orchestrator",
+            keywords(correlation_id=correlation_id, limit=views.MOST_KEYWORDS) if is_first else nothing(),
+        ),
+        *(
+            viewer.ask_one(
+                "orchestrator",
+                keywords(correlation_id=correlation_id, state=each, limit=views.MOST_KEYWORDS),
+            )
+            for each in states
+        ),
     )
+    last_keywords = under_way.pop(0)
     answered = {name: answer for name, answer in found.items() if isinstance(answer, Mapping)}
     line = message_chains.merge(answered, places, size=views.PAGE_SIZE)
     return page(
@@ -155,7 +216,18 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
         "chains/chain.html.j2",
         chain=correlation_id,
         is_first=is_first,
+        after=after,
         line=line,
+        lines=views.lines_of(line.items, as_tree=as_tree),
+        as_tree=as_tree,
+        times_of=message_chains.times_of,
+        duration=message_chains.duration,
+        next_keywords=views.keywords_of(under_way, correlation_id),
+        posts=[
+            (keyword, post)
+            for keyword in views.keywords_of([last_keywords], correlation_id)
+            for post in keyword["posts"]
+        ],
         found=found,
         waiting=views.waiting_of(waiting),
         running=views.running_of(running, correlation_id),

@@ -7,14 +7,23 @@ from typing import Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
+from client import message_chains
+from client.message_chains import TreeLine
+from client.services.orchestrator import KeywordState
+
 PAGE_SIZE: Final = 100
 MOST_FAILURES: Final = 50
 """Dead letters, and waiting messages of a service."""
 COLUMNS: Final = (
-    "at", "service", "message_id", "type", "state", "queue", "ended_at", "due_at", "attempt", "waits_for", "exception_type",
-    "detail",
+    "at", "service", "message_id", "caused_by", "type", "state", "queue", "ended_at", "waited_seconds", "worked_seconds",
+    "attempts_made", "due_at", "attempt", "waits_for", "exception_type", "detail",
 )  # fmt: skip
 """Of the files."""
+JSON_COLUMNS: Final = (*COLUMNS, "attempts")
+UNDER_WAY: Final[tuple[KeywordState, ...]] = ("queued", "writing", "publishing", "promoting", "needs_review")
+"""States of keywords that go on."""
+MOST_KEYWORDS: Final = 10
+"""Of each of these states, and of the last ones of a chain."""
 _BEFORE: Final = timedelta(minutes=5)
 """Clocks may differ by as much."""
 _TIMED: Final = 7
@@ -54,6 +63,56 @@ def since_of(answers: Iterable[Any]) -> str | None:
     """Returns the time since which every service that answered has recorded chains."""
     times = [answer["chains_since"] for answer in answers if isinstance(answer, Mapping)]
     return max(times, key=datetime.fromisoformat, default=None)
+
+
+def id_of(text: str) -> UUID | None:
+    """Returns the id that a text is; None if it is none."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
+def lines_of(messages: Iterable[Mapping[str, Any]], *, as_tree: bool) -> tuple[TreeLine, ...]:
+    """Returns messages in the order of the tree or as they are."""
+    if as_tree:
+        return message_chains.tree(tuple(messages))
+    return tuple(TreeLine(0, each, is_cut_off=False) for each in messages)
+
+
+def row_of(message: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a message as a row of the files."""
+    times = message_chains.times_of(message)
+    return {
+        **message,
+        "waited_seconds": times.waited,
+        "worked_seconds": times.worked,
+        "attempts_made": attempts_made(message),
+    }
+
+
+def attempts_made(message: Mapping[str, Any]) -> int:
+    """Returns how many attempts have ended, as far as they are recorded."""
+    recorded = [each["attempt"] for each in message["attempts"]]
+    return max(recorded, default=int(message["ended_at"] is not None))
+
+
+def keywords_of(answers: Iterable[Any], correlation_id: str) -> list[Mapping[str, Any]]:
+    """Returns the keywords of the chain in the answers that came; an orchestrator of a version before knows no such filter."""
+    return [each for each in _items_of(answers) if each["correlation_id"] == correlation_id]
+
+
+def _items_of(answers: Iterable[Any]) -> list[Mapping[str, Any]]:
+    return [item for answer in answers if isinstance(answer, Mapping) for item in answer["items"]]
+
+
+def chains_of(answers: Iterable[Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Returns each chain of the keywords and messages found, with the first of these."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for item in _items_of(answers):
+        if item["correlation_id"] is not None:
+            found.setdefault(item["correlation_id"], item)
+    return list(found.items())
 
 
 def jaeger_search(url: str | None, correlation_id: str, now: datetime) -> str | None:

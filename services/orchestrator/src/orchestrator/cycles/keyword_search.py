@@ -26,6 +26,10 @@ class KeywordFilter:
     state: KeywordState | None = None
     since: datetime | None = None
     """Submitted from this time on."""
+    correlation_id: str | None = None
+    """Of its chain."""
+    content_id: UUID | None = None
+    """Of its own article."""
 
 
 async def search_keywords(
@@ -94,6 +98,10 @@ def _condition(wanted: KeywordFilter, after: tuple[UUID, int] | None) -> tuple[s
         add("k.state = {}", wanted.state)
     if wanted.since is not None:
         add("c.created_at >= {}", wanted.since)
+    if wanted.correlation_id is not None:
+        add("c.correlation_id = {}", wanted.correlation_id)
+    if wanted.content_id is not None:
+        add("k.content_id = {}::uuid", wanted.content_id)
     if after is not None:
         add("(k.cycle_id, k.position) < ({}::uuid, {}::int)", *after)
     return " and ".join(conditions), values

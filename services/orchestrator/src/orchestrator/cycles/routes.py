@@ -80,6 +80,11 @@ InState = Annotated[KeywordState | None, Query(description="Those in this state.
 SubmittedSince = Annotated[
     Moment | None, Query(description="Those of cycles that were submitted from this time on.")
 ]
+OfChain = Annotated[
+    str | None,
+    Query(description="Those with this `correlation_id`.", max_length=200, pattern=WITHOUT_NUL),
+]
+WithArticle = Annotated[UUID | None, Query(description="The one with this article of its own.")]
 OfList = Annotated[
     Priority | None,
     Query(
@@ -205,13 +210,15 @@ def _watching(database: Database) -> APIRouter:
         q: WithText = None,
         state: InState = None,
         since: SubmittedSince = None,
+        correlation_id: OfChain = None,
+        content_id: WithArticle = None,
         after: Annotated[
             str | None, Query(description="`next` of the page before.", pattern=_AFTER_KEYWORD)
         ] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> FoundKeywordsView:
         """Keywords of all stored cycles, latest cycle first."""
-        wanted = KeywordFilter(_brands(brand, caller), keyword, q, state, since)
+        wanted = KeywordFilter(_brands(brand, caller), keyword, q, state, since, correlation_id, content_id)
         cycle_id, _, position = (after or "").partition(".")
         last = (UUID(cycle_id), int(position)) if after else None
         async with database.connection() as connection:
@@ -226,9 +233,11 @@ def _watching(database: Database) -> APIRouter:
         q: WithText = None,
         state: InState = None,
         since: SubmittedSince = None,
+        correlation_id: OfChain = None,
+        content_id: WithArticle = None,
     ) -> KeywordCount:
         """The number of keywords that the same filters list; at most 10,000 are counted."""
-        wanted = KeywordFilter(_brands(brand, caller), keyword, q, state, since)
+        wanted = KeywordFilter(_brands(brand, caller), keyword, q, state, since, correlation_id, content_id)
         async with database.connection() as connection:
             counted = await count_keywords(connection, wanted)
         return KeywordCount(count=counted, is_exact=counted < MOST_COUNTED)

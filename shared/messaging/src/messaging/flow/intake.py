@@ -27,6 +27,7 @@ class IncomingMessage:
     event_id: UUID
     type: str
     correlation_id: str | None
+    caused_by: UUID | None = None
     message: Message | None = None
     """None if the body is no message that this queue handles: then `failure` says why, or the event is for other systems."""
     handler: Handler | None = None
@@ -37,6 +38,8 @@ class IncomingMessage:
     replay_of: UUID | None = None
     failure: Failure | None = None
     """Why this attempt failed, once it has."""
+    handler_ran: tuple[float, float] | None = None
+    """When the single handler began and ended, by `perf_counter`."""
     record: Record | GroupedRecord[Any] | None = None
     """The single handler's result, still to be written."""
     marked: bool = False
@@ -70,7 +73,7 @@ def read(
     if isinstance(decoded, NotAnEnvelope):
         return decoded if _may_be_rejected(delivery) else _without_envelope(delivery, decoded)
     head = decoded.head if isinstance(decoded, InvalidMessage) else decoded
-    incoming = IncomingMessage(delivery, head.event_id, head.type, head.correlation_id)
+    incoming = IncomingMessage(delivery, head.event_id, head.type, head.correlation_id, head.causation_id)
     if headers:  # a first attempt has none
         incoming.attempt = header.integer(headers, header.ATTEMPT, default=1)
         incoming.waits = header.integer(headers, header.WAITS, default=0)

@@ -6,8 +6,10 @@ from enum import StrEnum
 from uuid import UUID
 
 import structlog
+from pydantic import ValidationError
 
 from chassis.database.pool import Connection
+from envelope import EnvelopeHead
 from messaging import headers as header
 from messaging.flow.failures import MAX_MESSAGE_CHARS, Failure, failure_headers
 from messaging.flow.intake import utc_now
@@ -80,7 +82,10 @@ async def cancel(
         ended: list[Retry] = []
         for queue in sorted({each.queue for each in locked} & set(queues)):
             waiting = [each for each in locked if each.queue == queue]
-            rows = [inbox.InboxRow(each.event_id, each.type, "dead", each.correlation_id) for each in waiting]
+            rows = [
+                inbox.InboxRow(each.event_id, each.type, "dead", each.correlation_id, _cause_of(each))
+                for each in waiting
+            ]
             claimed = await inbox.insert(
                 tx.connection, queue, list({row.event_id: row for row in rows}.values())
             )
@@ -98,6 +103,14 @@ async def cancel(
     if ended:
         log.warning("retries_cancelled", count=len(ended), by=by, reason=reason)
     return RetryChange([each.id for each in ended], refused, _last(chosen, selection, limit))
+
+
+def _cause_of(retry: Retry) -> UUID | None:
+    """Returns the message whose handling sent this one; None if its body does not say."""
+    try:
+        return EnvelopeHead.model_validate_json(retry.body).causation_id
+    except ValidationError:
+        return None
 
 
 def _last(chosen: Sequence[UUID], selection: RetrySelection, limit: int) -> UUID | None:

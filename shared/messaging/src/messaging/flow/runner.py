@@ -375,7 +375,9 @@ class QueueRunner:
                 incoming.failure = failure_of(error)
             finally:
                 del self._attempts[incoming]
-                self.settlement.counts.note_call((incoming.type,), perf_counter() - began)
+                ended = perf_counter()
+                incoming.handler_ran = began, ended
+                self.settlement.counts.note_call((incoming.type,), ended - began)
 
     async def _commit_finished(self) -> None:
         """Commits the results of single handlers; those ready at the same time in one transaction."""

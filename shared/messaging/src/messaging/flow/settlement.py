@@ -26,7 +26,8 @@ from messaging.flow.transactions import Database, Transaction, attempt_headers
 from messaging.observing import spans
 from messaging.observing.counting import QueueCounts
 from messaging.running_code import running_code
-from messaging.storage import crashes, inbox, outbox
+from messaging.storage import attempts, crashes, inbox, outbox
+from messaging.storage.attempts import AttemptOutcome, EndedAttempt
 from messaging.storage.outbox import OutboxRow
 
 LONGEST_WAIT: Final = 1.25
@@ -79,12 +80,23 @@ class Settlement:
                     incoming.failure = tx.failures[incoming.event_id]
                 await self._correct_inbox(tx, late)
                 settled = self._settled(batch, fresh)
+                ended: list[EndedAttempt] = []
                 for incoming in settled:
                     self._write_follow_up(tx, incoming, trace_headers)
+                    if (
+                        incoming.failure is not None
+                        or incoming.attempt > 1
+                        or incoming.waits
+                        or incoming.handler_ran is not None
+                    ):
+                        ended += self._ended_attempt(tx, incoming)
                 await self._note_replays(tx, settled)
                 marked = [incoming.event_id for incoming in batch if incoming.marked]
                 if marked:
                     await crashes.clear(tx.connection, self._queue, marked)
+                if ended:
+                    # Last: copies of a message in other transactions wait for its row, which no lock after it may hold up.
+                    await attempts.note(tx.connection, ended)
         self._report(batch, settled)
 
     def _is_retried(self, incoming: IncomingMessage) -> bool:
@@ -106,6 +118,7 @@ class Settlement:
                 incoming.type,
                 "dead" if incoming.failure else "handled",
                 incoming.correlation_id,
+                incoming.caused_by,
             )
             for incoming in final
         ]
@@ -158,6 +171,25 @@ class Settlement:
             await inbox.mark_dead(tx.connection, dead)
         if again:
             await inbox.release(tx.connection, again)
+
+    def _ended_attempt(self, tx: Transaction, incoming: IncomingMessage) -> Sequence[EndedAttempt]:
+        """The attempt as it is written down; nothing for a short one that succeeded at once."""
+        worked, ended_ago = None, timedelta()
+        if incoming.handler_ran is not None:
+            began, ended = incoming.handler_ran
+            worked, ended_ago = timedelta(seconds=ended - began), timedelta(seconds=perf_counter() - ended)
+        failure = incoming.failure
+        if failure is None:
+            if incoming.attempt == 1 and not incoming.waits and (worked is None or worked < attempts.LONG):
+                return ()
+            return (EndedAttempt(incoming.event_id, incoming.attempt, "handled", worked, ended_ago),)
+        outcome: AttemptOutcome = (
+            "dead" if self._is_dead(incoming) else "waiting" if failure.waits_for else "retried"
+        )
+        # Its follow-up is the last row: the retry with its delay, or the dead letter.
+        delay = None if outcome == "dead" else tx.outgoing[-1].delay
+        reason = failure.waits_for or failure.exception_type
+        return (EndedAttempt(incoming.event_id, incoming.attempt, outcome, worked, ended_ago, reason, delay),)
 
     async def _note_replays(self, tx: Transaction, settled: Sequence[IncomingMessage]) -> None:
         """Records dead messages, so that their replays are accepted, and the dead letters that replays have settled."""

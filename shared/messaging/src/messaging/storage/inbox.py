@@ -17,6 +17,8 @@ class InboxRow(NamedTuple):
     type: str
     outcome: Outcome
     correlation_id: str | None = None
+    caused_by: UUID | None = None
+    """The message whose handling sent this one."""
 
 
 class Chain(NamedTuple):
@@ -54,14 +56,16 @@ async def insert(connection: Connection, queue: str, rows: Sequence[InboxRow]) -
     event_ids = [row.event_id for row in ordered]
     chains = [_NO_CHAIN if row.correlation_id is None else chain_of(row.correlation_id) for row in ordered]
     chain_ids = [chain[0] for chain in chains]
+    causes = [row.caused_by for row in ordered]
     kinds = {(row.type, row.outcome) for row in rows}
     if len(kinds) == 1 and not any(chain[1] for chain in chains):
         # As nearly all batches are. Every element of an array costs the driver more than one value for all of them.
         ((type_, outcome),) = kinds
         fresh = await connection.fetch(
             """
-            insert into processed_events (event_id, type, queue, outcome, chain)
-            select event_id, $2, $4, $3, chain from unnest($1::uuid[], $5::uuid[]) as t (event_id, chain)
+            insert into processed_events (event_id, type, queue, outcome, chain, caused_by)
+            select event_id, $2, $4, $3, chain, caused_by
+            from unnest($1::uuid[], $5::uuid[], $6::uuid[]) as t (event_id, chain, caused_by)
             on conflict do nothing
             returning event_id
             """,
@@ -70,14 +74,15 @@ async def insert(connection: Connection, queue: str, rows: Sequence[InboxRow]) -
             outcome,
             queue,
             chain_ids,
+            causes,
         )
     else:
         fresh = await connection.fetch(
             """
-            insert into processed_events (event_id, type, queue, outcome, chain, correlation_id)
-            select event_id, type, $4, outcome, chain, correlation_id
-            from unnest($1::uuid[], $2::text[], $3::text[], $5::uuid[], $6::text[])
-                 as t (event_id, type, outcome, chain, correlation_id)
+            insert into processed_events (event_id, type, queue, outcome, chain, correlation_id, caused_by)
+            select event_id, type, $4, outcome, chain, correlation_id, caused_by
+            from unnest($1::uuid[], $2::text[], $3::text[], $5::uuid[], $6::text[], $7::uuid[])
+                 as t (event_id, type, outcome, chain, correlation_id, caused_by)
             on conflict do nothing
             returning event_id
             """,
@@ -87,6 +92,7 @@ async def insert(connection: Connection, queue: str, rows: Sequence[InboxRow]) -
             queue,
             chain_ids,
             [chain[1] for chain in chains],
+            causes,
         )
     return {record["event_id"] for record in fresh}
 

@@ -6,14 +6,15 @@ So the list needs no index by time, which every message would pay for.
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal, NamedTuple
 from uuid import UUID
 
 from chassis.database.pool import Connection
 from messaging import headers as header
-from messaging.storage import inbox, partitions
+from messaging.storage import attempts, inbox, partitions
+from messaging.storage.attempts import RecordedAttempt
 from messaging.topology import DEAD_LETTERS, RETURNS
 
 State = Literal["handled", "dead_lettered", "waiting", "unsent"]
@@ -62,6 +63,10 @@ class RecordedMessage:
     headers: Mapping[str, Any] = field(default_factory=dict)
     """Of a message in the outbox."""
     publish_error: str | None = None
+    caused_by: UUID | None = None
+    """The message whose handling sent it; None: none did, or it ended before the service recorded causes."""
+    attempts: tuple[RecordedAttempt, ...] = ()
+    """The last attempts; empty: none, or one that took less than a second and succeeded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +99,8 @@ async def page(
     found = sorted((*timed, *foreign, *outgoing), key=lambda each: each.place, reverse=True)
     if floor is not None:
         found = [each for each in found if each.place >= floor]
-    shown = found[:limit]
+    tried = await attempts.find(connection, [each.place.event_id for each in found[:limit]])
+    shown = [replace(each, attempts=tuple(tried.get(each.place.event_id, ()))) for each in found[:limit]]
     following = shown[-1].place if len(found) > limit else floor
     return MessagePage(
         tuple(shown), following, await _oldest(connection, days), await _chains_since(connection, now), now
@@ -160,9 +166,7 @@ class _Conditions:
 
 
 _OUTCOMES: Final[Mapping[str, State]] = {"handled": "handled", "dead": "dead_lettered"}
-_COLUMNS: Final = (
-    "event_id, type, queue, outcome, processed_at, coalesce(correlation_id, chain::text) as correlation_id"
-)
+_COLUMNS: Final = "event_id, type, queue, outcome, processed_at, coalesce(correlation_id, chain::text) as correlation_id, caused_by"
 
 
 def _is_of_outbox(wanted: MessageFilter) -> bool:
@@ -184,6 +188,11 @@ def _add_chain(conditions: _Conditions, wanted: MessageFilter) -> None:
         conditions.add("chain = {} and correlation_id is not distinct from {}::text", *chain)
 
 
+def _plain(event_id: UUID | None) -> UUID | None:
+    """The driver's own class is no `uuid.UUID`."""
+    return None if event_id is None else UUID(int=event_id.int)
+
+
 def _ended(row: Any, at: datetime) -> RecordedMessage:
     return RecordedMessage(
         place=ListPosition(at, UUID(int=row["event_id"].int)),
@@ -192,6 +201,7 @@ def _ended(row: Any, at: datetime) -> RecordedMessage:
         queue=row["queue"],
         correlation_id=row["correlation_id"],
         ended_at=row["processed_at"],
+        caused_by=_plain(row["caused_by"]),
     )
 
 
@@ -266,6 +276,8 @@ async def _foreign(
     return [_ended(row, row["processed_at"]) for row in rows]
 
 
+_CAUSE: Final = """'"causation_id": ?"([0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"'"""
+"""SQL: finds the cause in the bytes of an envelope, which may be a stranger's and no UTF-8."""
 _IS_RETRY: Final = "(exchange = {} and headers ->> {} is not null)"
 
 
@@ -294,7 +306,8 @@ async def _outgoing(
     # There is no index for this: each one would cost every message, and the rows that wait are few beside those.
     rows = await connection.fetch(
         f"""
-        select event_id, type, exchange, routing_key, correlation_id, headers, created_at, deliver_at, last_error
+        select event_id, type, exchange, routing_key, correlation_id, headers, created_at, deliver_at, last_error,
+               substring(encode(body, 'escape') from {_CAUSE})::uuid as caused_by
         from outbox where {chosen} order by created_at desc, event_id desc limit {int(limit)}
         """,  # noqa: S608
         *chosen.arguments,
@@ -314,6 +327,7 @@ def _waiting(row: Any) -> RecordedMessage:
         due_at=row["deliver_at"],
         headers=headers,
         publish_error=row["last_error"],
+        caused_by=_plain(row["caused_by"]),
     )
 
 
