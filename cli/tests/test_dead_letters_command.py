@@ -119,6 +119,18 @@ async def test_list_and_show_tell_what_died(operator: Operator, rabbitmq_url: st
     assert "nonsense" in unknown.err
 
 
+async def test_what_is_hidden_is_shown_on_demand(operator: Operator, rabbitmq_url: str) -> None:
+    payload = {"token": "t0k3n", "comment": "zoe dislikes it", "keyword": "coffee"}
+    [one] = await dead(operator, rabbitmq_url, command(payload=payload))
+    masked = await operator("show", one)
+    assert "coffee" in masked.out
+    assert "zoe" not in masked.out + masked.err
+    assert "hidden: payload.token, payload.comment; --raw shows them" in masked.out
+    assert (await operator("list", "--payload", "zoe")).code == 1
+    raw = await operator("show", one, "--raw", "--json")
+    assert raw.json()["payload"]["payload"] == payload
+
+
 @pytest.mark.extended
 async def test_discard_keeps_the_reason_and_works_once(operator: Operator, rabbitmq_url: str) -> None:
     [one] = await dead(operator, rabbitmq_url, b"\xff")

@@ -61,6 +61,7 @@ VERBS = frozenset(
         "restore",
         "resume",
         "retry",
+        "reveal",
         "return",
         "revoke",
         "rotate",

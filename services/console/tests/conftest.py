@@ -41,8 +41,8 @@ class RunningConsole:
             "viewer": ["read"],
             "author": ["read", "submit"],
             "editor": ["read", "submit", "review"],
-            "operator": ["read", "operate", "submit", "review"],
-            "owner": ["read", "submit", "review", "operate", "admin"],
+            "operator": ["read", "operate", "repair", "submit", "review"],
+            "owner": ["read", "submit", "review", "operate", "repair", "admin"],
         }[role]
         made = await self.orchestrator.create_key(
             name=name.lower(), scopes=scopes, brands=brands, per_minute=6000

@@ -78,7 +78,7 @@ class Replicas:
         )
 
     async def invite(self, name: str) -> str:
-        scopes: Any = ["read", "submit", "review", "operate", "admin"]
+        scopes: Any = ["read", "submit", "review", "operate", "repair", "admin"]
         made = await self.orchestrator.create_key(name=name.lower(), scopes=scopes, per_minute=6000)
         body = {"name": name, "role": "owner", "key": made["key"]}
         answer = await self.api.post("/v1/people/invitations", json=body)

@@ -20,11 +20,11 @@ MANY = 20_000
 # Several are recorded by each transaction, and thus at the same time.
 FILL = """
 insert into dead_messages (id, event_id, queue, type, correlation_id, payload, headers, reason, exception_type, detail, stack,
-    service, code, version, frame, attempts, failed_at, recorded_at, replayable, state, replayed_at, replay_event_id, resolution, resolved_at, brand_slug)
+    service, code, version, masking, frame, attempts, failed_at, recorded_at, replayable, state, replayed_at, replay_event_id, resolution, resolved_at, brand_slug)
 select gen_random_uuid(), gen_random_uuid(), (array['social-commands', 'publisher-commands'])[1 + n % 2],
     (array['social.create', 'content.publish', null])[1 + n % 3], 'chain-' || n, convert_to(repeat('x', 400), 'UTF8'), '{}',
     (array['exhausted', 'permanent'])[1 + n / 4 % 2], (array['Gone', null])[1 + n / 8 % 2], 'detail ' || n, repeat('stack ', 60),
-    'publisher', (array['0123456789abcdef', 'fedcba9876543210', null])[1 + n / 100 % 3], '0.1.0',
+    'publisher', (array['0123456789abcdef', 'fedcba9876543210', null])[1 + n / 100 % 3], '0.1.0', 1,
     (array['a.py:1 in x', 'b.py:2 in y', null])[1 + n / 16 % 3], 5, now() - n * interval '1 second',
     now() - n / 20 * interval '1 minute', true, s.state, case when s.state = 'replaying' then now() end,
     case when s.state = 'replaying' then gen_random_uuid() end, case when s.state = 'resolved' then 'handled' end,

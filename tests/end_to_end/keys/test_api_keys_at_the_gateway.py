@@ -23,7 +23,7 @@ from tests.end_to_end.keys.test_api_keys_at_other_services import database
 
 KEY = "test-service-key-0123456789"
 PAIR = SecretStr("of-gateway-and-orchestrator-7Kq")
-ALL = ("read", "submit", "review", "operate", "admin")
+ALL = ("read", "submit", "review", "operate", "repair", "admin")
 
 
 class Keys:
@@ -93,7 +93,7 @@ async def test_each_route_still_needs_its_scope(keys: Keys) -> None:
 
 @pytest.mark.extended
 async def test_a_key_of_some_brands_opens_nothing(keys: Keys) -> None:
-    bound = await keys.key(*ALL[:4], brands=["acme"], per_minute=6_000)
+    bound = await keys.key(*ALL[:5], brands=["acme"], per_minute=6_000)
     for each in sorted(OPENED_BY_API_KEYS):
         refused = await keys.ask(bound, *each.split(" ", 1))
         assert (refused.status_code, "shared by all brands" in refused.text) == (403, True), each

@@ -102,6 +102,7 @@ def show(
     publisher: Publisher,
     social: Social,
     dead: Annotated[str, typer.Argument(metavar="ID", parser=parse_reference)],
+    raw: bool = False,
 ) -> Result:
     """Shows one dead letter: why it died, where, whether that code has changed since, its headers and its body.
 
@@ -111,8 +112,10 @@ def show(
 
     Options:
         dead: An id from `list`.
+        raw: With what is hidden otherwise; needs the scope `repair`, and is noted in the audit log.
     """
-    letter: dict[str, Any] = {**monitor.get_dead_letter(dead)}
+    read = monitor.reveal_dead_letter if raw else monitor.get_dead_letter
+    letter: dict[str, Any] = {**read(dead)}
     present = PresentCode((orchestrator, research, publisher, social, monitor))
     letter["code_since"] = code_since(letter, present)
     return Result(letter, lambda: view.show_full(out(), letter))

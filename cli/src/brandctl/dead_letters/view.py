@@ -92,10 +92,12 @@ def show_full(console: Console, letter: dict[str, Any]) -> None:
     if letter["stack"]:
         _section(console, "stack", letter["stack"])
     title = "payload (its beginning)" if letter["payload_truncated"] else "payload"
+    if hidden := letter.get("payload_hidden"):
+        title += f" (hidden: {', '.join(hidden)}; --raw shows them)"
     if letter["payload_text"] is None:
         _section(console, title, json.dumps(letter["payload"], indent=2, ensure_ascii=False))
     else:
-        _section(console, f"{title}, no JSON; --json has its bytes as base64", letter["payload_text"])
+        _section(console, f"{title}, no JSON; --raw --json has its bytes as base64", letter["payload_text"])
 
 
 def _section(console: Console, title: str, text: str) -> None:

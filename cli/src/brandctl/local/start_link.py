@@ -33,7 +33,7 @@ def console_address(stack: LocalStack) -> str:
         _revoke_unused(orchestrator, {person["key_id"] for person in people})
         made = orchestrator.create_key(
             name=_KEY,
-            scopes=["read", "submit", "review", "operate", "admin"],
+            scopes=["read", "submit", "review", "operate", "repair", "admin"],
             per_minute=_PER_MINUTE,
         )
         return console.invite_person(name=OWNER, role="owner", key=made["key"])["url"]

@@ -215,6 +215,38 @@ async def test_pages_tell_whether_the_code_that_failed_has_changed_since(
 
 
 @pytest.mark.extended
+async def test_what_is_hidden_is_shown_in_full_on_demand_and_noted(
+    console: Any, rabbitmq_url: str, person: httpx.AsyncClient, signed_in_as: Any
+) -> None:
+    await console.orchestrator.set_brand("acme", name="Acme")
+    document = {
+        "event_id": str(new_event_id()),
+        "type": "content.generate",
+        "source": "orchestrator",
+        "timestamp": "2026-01-02T03:04:05Z",
+        "payload": {"brand_slug": "acme", "comment": "zoe dislikes the headline", "keyword": "coffee"},
+    }
+    async with Broker.connected(rabbitmq_url) as broker:
+        facts = {"failure-reason": "permanent", "failure-message": "x"}
+        await broker.publish(
+            "dead-letters", "orchestrator-commands", json.dumps(document).encode(), headers=facts
+        )
+    [letter] = await open_letters(person, 1)
+    shown = (await person.get(f"{LIST}/{letter}")).text
+    assert "coffee" in shown
+    assert "payload.comment" in shown
+    assert "zoe" not in shown + (await person.get(f"{LIST}/{letter}/message.json")).text
+    async with signed_in_as("Otto", "operator") as otto, signed_in_as("Eve", "editor") as eve:
+        assert "zoe dislikes" in (await otto.post(f"{LIST}/{letter}/reveal", data={"once": "r"})).text
+        refused = await eve.post(f"{LIST}/{letter}/reveal", data={"once": "r"})
+        assert (refused.status_code, "zoe" in refused.text) == (403, False)
+    assert "zoe" not in (await person.get(f"{LIST}/{letter}/reveal", follow_redirects=True)).text
+    log = (await person.get("/audit-log")).text
+    assert "/reveal" in log
+    assert "otto" in log
+
+
+@pytest.mark.extended
 async def test_all_that_matched_are_replayed_and_what_came_later_stays(
     publisher: FailingPublisher, person: httpx.AsyncClient
 ) -> None:

@@ -144,7 +144,7 @@ async def test_who_is_no_owner_of_all_mails_nothing(
 ) -> None:
     await connect_mail()
     made = await console.orchestrator.create_key(
-        name="operator", scopes=["read", "operate", "submit", "review"], brands=None, per_minute=600
+        name="operator", scopes=["read", "operate", "repair", "submit", "review"], brands=None, per_minute=600
     )
     mail = {
         "address": "bob@acme.example",

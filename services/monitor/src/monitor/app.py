@@ -91,6 +91,7 @@ def build(settings: Settings) -> Service:
         ("notification_log", partial(notifications.enforce_retention, service.database)),
         ("retention", partial(dead_letters.delete_old, service.database, retention)),
         ("ledger upkeep", reconciler.forget_old),
+        ("masking", partial(dead_letters.mask_bodies, service.database)),
         ("renaming", partial(dead_letters.rename_queues, service.database)),
     ):
         service.poll(name, work, every=timedelta(hours=1))

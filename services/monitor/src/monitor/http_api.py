@@ -44,6 +44,7 @@ def create_api(
         quotas=ReplicaQuotas(),
         codes=problem_codes.ALL,
         answers=database,
+        shown_once=[dead_letters.REVEAL],
         description=DESCRIPTION,
     )
     add_routes(
@@ -58,5 +59,5 @@ def create_api(
         doctor_routes(database),
         backbone_routes(database),
     )
-    keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES])
+    keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES], shown_once=[dead_letters.REVEAL])
     return app

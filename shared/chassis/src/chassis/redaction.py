@@ -144,7 +144,7 @@ def anything(value: Any, depth: int = 0) -> Any:
         case Mapping():
             return {
                 name: HIDDEN
-                if isinstance(item, str | bytes) and isinstance(name, str) and _names_a_secret(name)
+                if isinstance(item, str | bytes) and isinstance(name, str) and names_a_secret(name)
                 else anything(item, depth + 1)
                 for name, item in value.items()
             }
@@ -154,7 +154,8 @@ def anything(value: Any, depth: int = 0) -> Any:
             return value
 
 
-def _names_a_secret(name: str) -> bool:
+def names_a_secret(name: str) -> bool:
+    """Return whether values of this name are hidden whole."""
     # Log lines share the same few names, which are cached; long ones are not.
     return _is_secret(name) if len(name) <= _USUAL_NAME else _SECRET_NAME.match(name) is not None
 

@@ -10,8 +10,8 @@ SCOPES: Final = {
     "viewer": ("read",),
     "author": ("read", "submit"),
     "editor": ("read", "submit", "review"),
-    "operator": ("read", "operate", "submit", "review"),
-    "owner": ("read", "submit", "review", "operate", "admin"),
+    "operator": ("read", "operate", "repair", "submit", "review"),
+    "owner": ("read", "submit", "review", "operate", "repair", "admin"),
 }
 """Scopes of a person's key, by role."""
 _LONGEST: Final = 50

@@ -3,7 +3,7 @@
 from typing import Annotated, Any, Final, Generic, TypeVar
 from uuid import UUID
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 from uuid_utils.compat import uuid7
 
 MAX_MESSAGE_BYTES: Final = 128 * 1024
@@ -40,6 +40,8 @@ PayloadT_co = TypeVar("PayloadT_co", bound=Payload, covariant=True)
 
 WITHOUT_NUL: Final = AfterValidator(_without_nul)
 """The last item of an `Annotated`: limits before it are checked by compiled code, limits after it by Python code."""
+MASKED: Final = Field(json_schema_extra={"x-masked": True})
+"""An item of an `Annotated`: the field may hold a secret or a person's data. Lists of failed messages hide it."""
 Text = Annotated[str, WITHOUT_NUL]
 TypeName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]*(\.[a-z0-9_]+)+$", max_length=100)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=100), WITHOUT_NUL]

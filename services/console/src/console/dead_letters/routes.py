@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from client import RefusedError
 from console.dead_letters import views
 from console.dead_letters.acting import (
     CANARY_VERBS,
@@ -41,7 +42,7 @@ from console.pages import (
     page,
     redirect,
 )
-from console.service_clients import PersonClients
+from console.service_clients import PersonClients, sentence_of
 from console.watching.pages import LivePage, read_each
 
 if TYPE_CHECKING:
@@ -210,8 +211,10 @@ async def _letter(
     *,
     refusal: str = "",
     status: int = HTTPStatus.OK,
+    in_full: bool = False,
 ) -> Response:
-    letter = await viewer.monitor.get_dead_letter(str(dead_letter_id))
+    read = viewer.monitor.reveal_dead_letter if in_full else viewer.monitor.get_dead_letter
+    letter = await read(str(dead_letter_id))
     brand = views.brand_of(letter)
     present = await read_present_code(viewer, [letter["service"]] if letter.get("code") else [])
     return page(
@@ -221,6 +224,9 @@ async def _letter(
         status=status,
         letter=letter,
         message=views.message_of(letter),
+        is_in_full=in_full,
+        hidden=letter.get("payload_hidden", ()),
+        may_reveal=viewer.may(Scope.REPAIR),
         code=compare_letter(letter, present),
         tone=views.TONES.get(letter["state"], "plain"),
         about=brand if brand in {each.slug for each in viewer.brands} else "",
@@ -239,6 +245,21 @@ async def letter_as_json(request: Request, dead_letter_id: UUID, viewer: Viewer)
     name = f'attachment; filename="dead-letter-{dead_letter_id}.json"'
     text = json.dumps(letter, ensure_ascii=False, indent=1)
     return Response(text, media_type="application/json", headers={"Content-Disposition": name})
+
+
+@router.post(f"{LIST}/{{dead_letter_id}}/reveal")
+async def reveal(request: Request, dead_letter_id: UUID, viewer: Viewer, form: FormData) -> Response:  # noqa: ARG001
+    """One letter with what is hidden elsewhere. The monitor notes each look, so a second press is noted too."""
+    viewer.check_may(Scope.REPAIR)
+    try:
+        return await _letter(request, viewer, dead_letter_id, in_full=True)
+    except RefusedError as error:
+        # The person's key may be older than this right.
+        if error.status != HTTPStatus.FORBIDDEN:
+            raise
+        return await _letter(
+            request, viewer, dead_letter_id, refusal=sentence_of(error, viewer.t), status=error.status
+        )
 
 
 @router.post(f"{LIST}/{{dead_letter_id}}/decide")

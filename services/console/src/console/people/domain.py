@@ -24,7 +24,7 @@ SCOPES: Final = {
     Role.VIEWER: frozenset({Scope.READ}),
     Role.AUTHOR: frozenset({Scope.READ, Scope.SUBMIT}),
     Role.EDITOR: frozenset({Scope.READ, Scope.SUBMIT, Scope.REVIEW}),
-    Role.OPERATOR: frozenset({Scope.READ, Scope.OPERATE, Scope.SUBMIT, Scope.REVIEW}),
+    Role.OPERATOR: frozenset({Scope.READ, Scope.OPERATE, Scope.REPAIR, Scope.SUBMIT, Scope.REVIEW}),
     Role.OWNER: frozenset(Scope),
 }
 """Scopes of the API keys, by role."""

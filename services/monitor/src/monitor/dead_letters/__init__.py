@@ -9,12 +9,13 @@ from monitor.dead_letters.handlers import record, resolve
 from monitor.dead_letters.message_states import states_of_messages
 from monitor.dead_letters.operations import DeadLetterOperations
 from monitor.dead_letters.queries import open_by_queue, unsettled_groups
-from monitor.dead_letters.routes import OUTCOMES, routes
+from monitor.dead_letters.routes import OUTCOMES, REVEAL, routes
 from monitor.dead_letters.store import lock_exclusive
-from monitor.dead_letters.upkeep import delete_old, remove, rename_queues
+from monitor.dead_letters.upkeep import delete_old, mask_bodies, remove, rename_queues
 
 __all__ = [
     "OUTCOMES",
+    "REVEAL",
     "CanaryReplays",
     "DeadLetterOperations",
     "DeadLetterState",
@@ -23,6 +24,7 @@ __all__ = [
     "close_finished",
     "delete_old",
     "lock_exclusive",
+    "mask_bodies",
     "open_by_queue",
     "record",
     "remove",

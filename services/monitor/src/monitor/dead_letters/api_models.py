@@ -11,12 +11,13 @@ from pydantic_core import from_json
 
 from chassis.http.api import Moment, View
 from monitor.dead_letters.domain import DeadLetterState
+from monitor.dead_letters.masking import mask, mask_text
 from monitor.dead_letters.store import OperatorDecision
 
 MAX_BULK: Final = 500
 MESSAGE_ID: Final = "Id of the dead letter, of its message or of its replay."
 ERROR: Final = "Part of the exception's type, of the error's text or of the stack frame; upper and lower case are the same."
-PAYLOAD: Final = "Part of the body, with the upper and lower case that it has there."
+PAYLOAD: Final = "Part of the body as it is shown, with the upper and lower case that it has there; what is hidden is not searched."
 CODE: Final = "Only those that failed in this code: `code` of a dead letter or of the summary."
 FAILED_SINCE: Final = "Only those whose last attempt failed at this time or later."
 FAILED_BEFORE: Final = "Only those whose last attempt failed before this time."
@@ -82,25 +83,40 @@ class DeadLetterView(View):
 class FullDeadLetterView(DeadLetterView):
     stack: str | None
     headers: dict[str, JsonValue]
-    payload: JsonValue = Field(description="The body as JSON; null if it is not JSON.")
-    payload_text: str | None = Field(
-        description="The body as text if it is not JSON; U+FFFD replaces invalid bytes."
+    payload: JsonValue = Field(
+        description="The body as JSON; null if it is not JSON. `***` stands for what may be secret or a person's."
     )
-    payload_base64: str | None = Field(description="The bytes of the body if it is not JSON.")
+    payload_text: str | None = Field(
+        description="The body as text if it is not JSON, with the same `***`; U+FFFD replaces invalid bytes."
+    )
+    payload_base64: str | None = Field(
+        description="The bytes of the body if it is not JSON; null unless it is shown in full."
+    )
+    payload_hidden: list[str] = Field(description="Where something is hidden, such as `payload.comment`.")
     payload_bytes: int = Field(description="Size of the whole body in bytes.")
     payload_truncated: bool = Field(description="Whether the answer holds only the beginning of the body.")
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Self:
+    def of(cls, row: Mapping[str, Any], *, in_full: bool = False) -> Self:
+        """Returns the answer; unless it is shown `in_full`, what may be secret or a person's is hidden."""
         body: bytes = row["payload"]
         truncated = row["payload_bytes"] > len(body)
         parsed, readable = _parse(body)
+        text = None if readable else body.decode(errors="replace")
+        hidden: list[str] = []
+        if not in_full and text is None:
+            masked = mask(parsed)
+            parsed, hidden = masked.value, masked.paths
+        elif not in_full and text is not None:
+            shown = mask_text(text)
+            text, hidden = shown, ["text"] if shown != text else []
         return cls.model_validate(
             {
                 **row,
                 "payload": parsed,
-                "payload_text": None if readable else body.decode(errors="replace"),
-                "payload_base64": None if readable else base64.b64encode(body).decode(),
+                "payload_text": text,
+                "payload_base64": base64.b64encode(body).decode() if in_full and not readable else None,
+                "payload_hidden": hidden,
                 "payload_truncated": truncated,
             }
         )

@@ -24,6 +24,8 @@ GROUP_ID: Final = (
 """SQL for the id of a failure group: dead letters `d` with the same queue, reason, exception type and stack frame; the index dead_messages_open_by_group has the same expression."""
 
 _ERROR: Final = "concat_ws(chr(10), d.exception_type, d.detail, d.frame)"
+_SHOWN_BODY: Final = "case when d.masking is not null then coalesce(d.masked, d.payload) end"
+"""A search of what is hidden would tell it, letter by letter."""
 _LIKE: Final = str.maketrans({"\\": r"\\", "%": r"\%", "_": r"\_"})
 
 
@@ -53,7 +55,7 @@ class DeadLetterFilter:
     error: str | None = None
     """Part of the exception's type, of its text, or of the place in the code; upper and lower case are the same."""
     payload: str | None = None
-    """Part of the body, as it is written there."""
+    """Part of the body as it is shown, without what is hidden."""
     min_attempts: int | None = None
     max_attempts: int | None = None
     failed_since: datetime | None = None
@@ -106,12 +108,12 @@ class DeadLetterFilter:
         ):
             if wanted is not None:
                 add(condition, wanted)
-        for spellings in (self._mentions(), _spellings(self.payload)):
+        for spellings, body in ((self._mentions(), "d.payload"), (_spellings(self.payload), _SHOWN_BODY)):
             if spellings:
                 first = len(values) + 1
                 values.extend(spellings)
                 found = (
-                    f"position(${number}::bytea in d.payload) > 0" for number in range(first, len(values) + 1)
+                    f"position(${number}::bytea in {body}) > 0" for number in range(first, len(values) + 1)
                 )
                 conditions.append(f"({' or '.join(found)})")
         return " and ".join(conditions) or "true", values

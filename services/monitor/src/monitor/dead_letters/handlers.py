@@ -28,6 +28,7 @@ from monitor.dead_letters.domain import (
     is_announced,
 )
 from monitor.dead_letters.finished_work import load_finished, resolution_of, stored_work_ids
+from monitor.dead_letters.masking import masked_body
 from monitor.dead_letters.message_states import note_removed
 from monitor.dead_letters.replays import read_head
 from monitor.dead_letters.text_cleaning import clean, clean_json, clean_or_none
@@ -190,6 +191,7 @@ def _row(
         asked_at=work.asked_at,
         code=letter.code,
         version=clean_or_none(letter.version),
+        masked=masked_body(letter.body),
     )
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, Moment, refusal, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, MayRepair, Moment, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, FORMER_AFTER, PageLimit
 from chassis.http.problem_codes import INVALID_CURSOR, INVALID_REQUEST, RefusalError
@@ -44,6 +44,7 @@ from monitor.dead_letters.store import DeadLetterSelection
 
 CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "The state of the dead letter does not allow this.")
 
+REVEAL: Final = "/v1/dead-letters/{dead_letter_id}/reveal"
 OUTCOMES: Final = "/v1/dead-letters/outcomes"
 """A POST, since a URL has no room for 500 ids; it changes nothing."""
 _MAX_GROUPS: Final = 200
@@ -178,6 +179,15 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
         return await _decided(database, dead, caller, "replayed", outcome)
 
     @routes.post(
+        "/{dead_letter_id}/reveal",
+        summary="One dead letter with what is hidden elsewhere",
+        responses=UNKNOWN,
+    )
+    async def reveal_dead_letter(caller: MayRepair, dead_letter_id: str) -> FullDeadLetterView:
+        """Returns the body in full. It changes nothing; as a POST, it leaves an entry in the audit log."""
+        return await _read(database, _identity(dead_letter_id), caller, in_full=True)
+
+    @routes.post(
         "/{dead_letter_id}/discard",
         summary="Discard a dead letter",
         responses={**UNKNOWN, **CONFLICT},
@@ -253,12 +263,14 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
     return routes
 
 
-async def _read(database: Database, dead: UUID, caller: Caller) -> FullDeadLetterView:
+async def _read(
+    database: Database, dead: UUID, caller: Caller, *, in_full: bool = False
+) -> FullDeadLetterView:
     async with database.connection() as connection:
         row = await queries.fetch_dead_letter(connection, dead, caller.brands)
     if row is None:
         raise _not_found(str(dead))
-    return FullDeadLetterView.of(row)
+    return FullDeadLetterView.of(row, in_full=in_full)
 
 
 async def _decided(

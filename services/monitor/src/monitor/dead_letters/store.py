@@ -22,6 +22,7 @@ from monitor.dead_letters.domain import (
     replaced_resolution,
 )
 from monitor.dead_letters.filtering import DeadLetterFilter, bounded_search
+from monitor.dead_letters.masking import RULES
 
 # Dead letters and reports of handled replays arrive over different queues, and each must see the other's rows. So reports
 # take this lock alone, while any number of batches of dead letters share it.
@@ -35,7 +36,7 @@ _WORK: Final = "id, event_id, queue, work_ids, asked_at"
 _WRITTEN: Final = (
     "id, event_id, queue, type, source, correlation_id, payload, headers, reason, exception_type, detail, stack, frame,"
     " attempts, service, first_failed_at, failed_at, replayable, state, replay_of, resolution, brand_slug, asked_at,"
-    " code, version"
+    " code, version, masked, masking"
 )
 """Columns of `NewDeadLetter` in the order of `_columns`; `work_ids` comes last."""
 
@@ -71,6 +72,8 @@ class NewDeadLetter:
     code: str | None = None
     """Hash of the source in which it failed."""
     version: str | None = None
+    masked: bytes | None = None
+    """The body as it is shown; None if nothing is hidden."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ async def insert(connection: Connection, rows: Sequence[NewDeadLetter]) -> set[U
         " $4::text[], $5::text[], $6::text[], $7::bytea[], $8::jsonb[], $9::text[], $10::text[], $11::text[],"
         " $12::text[], $13::text[], $14::integer[], $15::text[], $16::timestamptz[], $17::timestamptz[],"
         " $18::boolean[], $19::text[], $20::uuid[], $21::text[], $22::text[], $23::timestamptz[], $24::text[], $25::text[],"
-        " $26::text[])"
+        " $26::bytea[], $27::smallint[], $28::text[])"
         f" as f ({_WRITTEN}, work_ids)"
         " on conflict (id) do nothing returning id",
         *_columns(rows),
@@ -198,6 +201,8 @@ def _columns(rows: Sequence[NewDeadLetter]) -> list[list[Any]]:
         [row.asked_at for row in rows],
         [row.code for row in rows],
         [row.version for row in rows],
+        [row.masked for row in rows],
+        [RULES for _ in rows],
         # PostgreSQL has no array of arrays of different lengths, so they are passed as text.
         [f"{{{','.join(map(str, row.work_ids))}}}" for row in rows],
     ]

@@ -9,6 +9,7 @@ from envelope.brand import CATALOGUE
 from messaging import Database
 from monitor.dead_letters import canary, store
 from monitor.dead_letters.finished_work import delete_finished
+from monitor.dead_letters.masking import RULES, masked_body
 from monitor.dead_letters.message_states import forget_removed, note_removed
 from monitor.dead_letters.replays import read_head
 from monitor.erased import brand_of
@@ -35,6 +36,29 @@ async def remove(connection: Connection, brand: str) -> int:
         await note_removed(connection, ((row["event_id"], row["queue"]) for row in found))
         ids = [row["id"] for row in found]
         removed += _count(await connection.execute("delete from dead_messages where id = any ($1)", ids))
+
+
+async def mask_bodies(database: Database) -> None:
+    """Masks the bodies that an earlier version of the service or of the rules recorded, so that searches find them."""
+    after = UUID(int=0)
+    while True:
+        async with database.transaction() as tx:
+            rows = await tx.connection.fetch(
+                "select id, payload from dead_messages where id > $1 and masking is distinct from $2 order by id limit $3",
+                after,
+                RULES,
+                _AT_ONCE,
+            )
+            if not rows:
+                return
+            after = rows[-1]["id"]
+            await tx.connection.execute(
+                "update dead_messages d set masked = f.masked, masking = $3"
+                " from unnest($1::uuid[], $2::bytea[]) as f (id, masked) where d.id = f.id",
+                [row["id"] for row in rows],
+                [masked_body(row["payload"]) for row in rows],
+                RULES,
+            )
 
 
 def _count(status: str) -> int:

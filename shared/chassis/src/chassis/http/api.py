@@ -273,6 +273,7 @@ MayRead = Annotated[Caller, needs(Scope.READ)]
 MaySubmit = Annotated[Caller, needs(Scope.SUBMIT)]
 MayReview = Annotated[Caller, needs(Scope.REVIEW)]
 MayOperate = Annotated[Caller, needs(Scope.OPERATE)]
+MayRepair = Annotated[Caller, needs(Scope.REPAIR)]
 MayAdminister = Annotated[Caller, needs(Scope.ADMIN)]
 
 

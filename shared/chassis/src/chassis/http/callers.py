@@ -24,6 +24,8 @@ class Scope(StrEnum):
     """Review drafts."""
     OPERATE = "operate"
     """Change brands and operations: settings, pauses, replays."""
+    REPAIR = "repair"
+    """See failed messages in full, with what is hidden elsewhere."""
     ADMIN = "admin"
     """Manage keys, providers and budgets; with a key for all brands also the assignment of things to brands."""
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field, StringConstraints
 
-from envelope.message import WITHOUT_NUL, HttpUrl, Name, Payload
+from envelope.message import MASKED, WITHOUT_NUL, HttpUrl, Name, Payload
 
 SLUG_PATTERN: Final = "^[a-z0-9]+(-[a-z0-9]+)*$"
 """Of brands, articles and pages: lower-case letters and digits, joined by single hyphens."""
@@ -87,7 +87,7 @@ class ContentGenerate(Payload):
     research_id: UUID
     keyword: Keyword
     revision: Annotated[int, Field(ge=2, lt=2**31)] | None = None
-    comment: Detail = ""
+    comment: Annotated[Detail, MASKED] = ""
     renews: UUID | None = None
 
 
@@ -187,7 +187,9 @@ class QuotedSource(Payload):
     """A source from which posts quote."""
 
     title: Annotated[str, StringConstraints(min_length=1, max_length=500), WITHOUT_NUL]
-    author: Annotated[str, StringConstraints(min_length=1, max_length=200), WITHOUT_NUL] | None = None
+    author: Annotated[
+        Annotated[str, StringConstraints(min_length=1, max_length=200), WITHOUT_NUL] | None, MASKED
+    ] = None
     licence: Annotated[str, StringConstraints(min_length=1, max_length=200), WITHOUT_NUL] | None = None
 
 

@@ -10,6 +10,7 @@ PER_MINUTE: Final = {
     Scope.OPERATE: 300,
     Scope.SUBMIT: 120,
     Scope.REVIEW: 120,
+    Scope.REPAIR: 120,
     Scope.ADMIN: 60,
 }
 """Requests per minute of a key without a limit of its own: the highest of its scopes' limits."""

@@ -78,7 +78,8 @@ async def find_locks(connection: Connection, key_ids: Collection[str]) -> dict[s
 
 def _lock(row: asyncpg.Record) -> KeyCredentials:
     brands = None if row["brands"] is None else frozenset(row["brands"])
-    scopes = frozenset(map(Scope, row["scopes"]))
+    # A later version may have stored scopes that this one does not know.
+    scopes = frozenset(scope for scope in Scope if scope in row["scopes"])
     return KeyCredentials(
         hashes=(row["secret_hash"], row["former_hash"]),
         caller=Caller(
