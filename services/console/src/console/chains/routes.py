@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -16,7 +16,6 @@ from chassis.http.callers import Scope
 from client import message_chains
 from client.errors import ClientError, RefusedError
 from client.message_services import MESSAGE_SERVICES
-from client.services.orchestrator import KeywordState
 from console.chains import views
 from console.list_files.answers import file_answer
 from console.list_files.writing import PAGE_ROWS, Format, ListPages
@@ -25,6 +24,9 @@ from console.pages.parts import parts_of
 from console.service_clients import PersonClients
 from console.urls import chain_path
 from console.watching.pages import LivePage, read_each
+
+if TYPE_CHECKING:
+    from client.services.orchestrator import KeywordState
 
 PAGE: Final = "/chains/{correlation_id}"
 FIND: Final = "/chains"

@@ -3,13 +3,15 @@
 import json
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
 from uuid import UUID
 
 from client import message_chains
 from client.message_chains import TreeLine
-from client.services.orchestrator import KeywordState
+
+if TYPE_CHECKING:
+    from client.services.orchestrator import KeywordState
 
 PAGE_SIZE: Final = 100
 MOST_FAILURES: Final = 50
@@ -20,7 +22,13 @@ COLUMNS: Final = (
 )  # fmt: skip
 """Of the files."""
 JSON_COLUMNS: Final = (*COLUMNS, "attempts")
-UNDER_WAY: Final[tuple[KeywordState, ...]] = ("queued", "writing", "publishing", "promoting", "needs_review")
+UNDER_WAY: Final["tuple[KeywordState, ...]"] = (
+    "queued",
+    "writing",
+    "publishing",
+    "promoting",
+    "needs_review",
+)
 """States of keywords that go on."""
 MOST_KEYWORDS: Final = 10
 """Of each of these states, and of the last ones of a chain."""
