@@ -79,4 +79,7 @@ def test_zsh_and_fish_are_told_the_same() -> None:
             named = f"-l {option[2:]}" if option.startswith("--") else f"-s {option[1:]}"
             assert f"'__brandctl_at {each.said}' {named}" in told
     assert "'__brandctl_at brandctl completion' -f -a 'bash zsh fish'" in told
-    assert "'__brandctl_at brandctl keys create' -l scope -x -a 'read submit review operate admin'" in told
+    assert (
+        "'__brandctl_at brandctl keys create' -l scope -x -a 'read submit review operate repair admin'"
+        in told
+    )

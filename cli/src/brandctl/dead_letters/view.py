@@ -93,7 +93,7 @@ def show_full(console: Console, letter: dict[str, Any]) -> None:
         _section(console, "stack", letter["stack"])
     title = "payload (its beginning)" if letter["payload_truncated"] else "payload"
     if hidden := letter.get("payload_hidden"):
-        title += f" (hidden: {', '.join(hidden)}; --raw shows them)"
+        title += f" (hidden: {printable(', '.join(hidden))}; --raw shows them)"
     if letter["payload_text"] is None:
         _section(console, title, json.dumps(letter["payload"], indent=2, ensure_ascii=False))
     else:

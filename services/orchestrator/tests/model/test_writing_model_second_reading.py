@@ -41,7 +41,7 @@ SOURCES = (
 )
 HELD = "Hoover Dam was completed in 1936."
 OTHER_WORDS = "For Six Companies, Frank Crowe was in charge of the building."
-NO_WORDS = "Frank Crowe was in charge of the building for Bechtel."
+NO_WORDS = "Frank Crowe was not in charge of the building for Six Companies."
 MENDED = "Held by the lake behind the dam are 35 cubic kilometres of water."
 
 

@@ -96,7 +96,7 @@ async def test_a_small_model_is_told_less_and_its_answers_are_bounded(model: Scr
     said = DraftSentence(text="Cold brew steeps for twenty hours. Cold brew steeps for", passages=("s1p1",))
     model.replies["SectionDraft"] = [{"paragraphs": [{"sentences": [said.model_dump()]}]}]
 
-    with pytest.raises(UnsupportedDraftError, match="do not have the number twenty"):
+    with pytest.raises(UnsupportedDraftError, match="do not say “twenty”, but “twelve”"):
         await writer(model, SMALL).write(
             keyword="cold brew", sources=SOURCES[:1], brand_name="Acme", language="en"
         )

@@ -26,7 +26,7 @@ from writing.article import ArticleEvidence, CitedPassage, KeptSentence
 PASSAGE = "Hoover Dam was completed in 1936. It rises 221 metres above the Colorado River. Frank Crowe directed the building for Six Companies."
 HELD = "Hoover Dam was completed in 1936."
 OTHER_WORDS = "For Six Companies, Frank Crowe was in charge of the building."
-NO_WORDS = "Frank Crowe was in charge of the building for Bechtel."
+NO_WORDS = "Frank Crowe was not in charge of the building for Six Companies."
 ARTICLE = Article(
     title="The dam",
     slug="the-dam",

@@ -165,6 +165,7 @@ def add_ledger_routes(routes: APIRouter, database: Database) -> None:
             Query(
                 description=f"Their ids as `GET /v1/messages/sent` has them; at most {MOST_ASKED:,}.",
                 max_length=MOST_ASKED * _ID_BYTES * 4 // 3 + 4,
+                pattern="^[A-Za-z0-9_=-]*$",
             ),
         ],
     ) -> OutcomeList:

@@ -101,6 +101,11 @@ class SimulatedSubscription:
                 await self._consume()
 
     @property
+    def held(self) -> bool:
+        """No operator pauses a queue here."""
+        return False
+
+    @property
     def consuming(self) -> bool:
         channel = self._channel
         return self._started and channel is not None and not channel.is_closed and channel.consuming

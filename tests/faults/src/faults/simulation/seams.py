@@ -26,6 +26,7 @@ import messaging.flow.runner
 import messaging.flow.settlement
 import messaging.flow.transactions
 import messaging.observing.spans
+import messaging.storage.attempts
 import messaging.storage.crashes
 import messaging.storage.inbox
 import messaging.storage.origins
@@ -38,6 +39,7 @@ from faults.simulation.loop import PROCESS
 from faults.simulation.process import SimulatedSubscription
 
 _MODULES: Final[dict[str, ModuleType]] = {
+    "attempts": messaging.storage.attempts,
     "inbox": messaging.storage.inbox,
     "origins": messaging.storage.origins,
     "outbox": messaging.storage.outbox,

@@ -11,6 +11,13 @@ from messaging.storage.inbox import InboxRow
 from messaging.storage.origins import DeadLetterOrigin
 from messaging.storage.outbox import OutboxBacklog, OutboxRow
 
+# -- attempts ----------------------------------------------------------------------------------------------------------
+
+
+async def note_attempts(connection: SimulatedConnection, _ended: object) -> None:
+    await connection.perform("attempts.note", _nothing)
+
+
 # -- inbox -----------------------------------------------------------------------------------------------------------
 
 
@@ -318,8 +325,9 @@ FUNCTIONS: Final[dict[str, dict[str, Any]]] = {
         "release": give_back,
         "measure_backlog": pending,
     },
-    # Its record of what was sent is for the ledger, which is not simulated.
+    # Its record of what was sent is for the ledger, which is not simulated, and that of attempts for people alone.
     "sent": {"delete_confirmed": delete},
+    "attempts": {"note": note_attempts},
     "origins": {
         "insert": insert_origins,
         "find": find_origins,
