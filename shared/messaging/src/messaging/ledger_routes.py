@@ -3,13 +3,14 @@
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from http import HTTPStatus
 from typing import Annotated, Final, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, Field
 
-from chassis.http.api import View, needs
+from chassis.http.api import View, needs, refusal
 from chassis.http.callers import Scope
 from messaging.broker.queue_depths import read_queue_depths
 from messaging.flow.transactions import Database
@@ -23,6 +24,7 @@ MOST_ASKED: Final = 1500
 """Messages in one question; their ids make an address of 32 kB."""
 GRACE_SECONDS: Final = 60
 """Longer than a statement may take."""
+TOO_LONG: Final = refusal(HTTPStatus.BAD_REQUEST, "The address is longer than 64 kB.")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _CURSOR: Final = "^[0-9]{1,17}-[0-9]{1,18}$"
@@ -156,7 +158,12 @@ def add_ledger_routes(routes: APIRouter, database: Database) -> None:
             now=found.now,
         )
 
-    @routes.get("/outcomes", summary="Which of these messages were not handled", dependencies=of_operators)
+    @routes.get(
+        "/outcomes",
+        summary="Which of these messages were not handled",
+        responses=TOO_LONG,
+        dependencies=of_operators,
+    )
     async def list_outcomes(
         queue: Annotated[str, Query(description="The queue that they came to.", max_length=_NAME)],
         ids: Annotated[
