@@ -117,7 +117,7 @@ def test_what_the_rules_keep_and_let_through(
 
 
 @pytest.mark.extended
-def test_under_the_strict_rules_a_writer_who_heeds_the_reasons_loses_nothing() -> None:
+def test_under_the_strict_rules_a_writer_who_heeds_the_reasons_has_a_wording_for_each_sentence() -> None:
     found = count(BANKS["eighth_bank"])
 
     assert found.strictly_mended >= 0.98 * found.true
