@@ -80,7 +80,7 @@ async def test_counts_are_told_and_a_missing_message_is_an_error(
     only = await ledger("--state", "missing", "--json")
     assert calm.code == 0
     assert "12,403 accepted · 12,403 done · 0 under way · 0 missing" in calm.err
-    assert "every message that was sent is done" in calm.err
+    assert "every message that was counted is done" in calm.err
     assert under_way.code == 0
     assert "waits in research for its next attempt" in under_way.out
     assert missing.code == 1

@@ -42,7 +42,7 @@ _MESSAGES: Final = Listing(
         "place": _place,
         "chain": lambda each: each["correlation_id"] or "",
     },
-    nothing="every message that was sent is done",
+    nothing="every message that was counted is done",
     colours={"missing": "red"},
 )
 
@@ -60,6 +60,9 @@ def counts_line(ledger: LedgerView) -> str:
 
 def _notes(ledger: LedgerView) -> list[str]:
     notes = [f"the last 24 hours: {counts_line(ledger)}"]
+    if ledger["counted_until"] is not None:
+        until = datetime.fromisoformat(ledger["counted_until"])
+        notes.append(f"counted are messages that were sent before {until:%Y-%m-%d %H:%M:%S} UTC")
     if ledger["missing"] > ledger["last_24_hours"]["missing"]:
         notes.append(f"with older ones, {ledger['missing']:,} are missing")
     for each in ledger["services"]:

@@ -63,7 +63,7 @@ async def test_a_missing_message_is_on_the_page_and_on_the_front_page(
     only = (await person.get(LEDGER, params={"state": "missing"})).text
     other = (await person.get(LEDGER, params={"queue": "social-commands"})).text
     broken = (await person.get(LEDGER, params={"after": "nonsense"})).text
-    assert "Every message that was sent is done." in nothing
+    assert "Every message that was counted is done." in nothing
     for told in (
         "12,403",
         "One message is missing",

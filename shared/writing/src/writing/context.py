@@ -44,7 +44,7 @@ class WritingContext(PaidSteps, Protocol):
         ...
 
     async def trusts_one_of(self, judges: Sequence[str]) -> bool:
-        """Returns whether one of these judges, by the names of their models, has passed its last exam."""
+        """Returns whether one of these judges, by the names of their models, had passed its last exam when the article was begun."""
         ...
 
     async def find_sources(self, questions: Sequence[str]) -> tuple[ArticleSource, ...]:

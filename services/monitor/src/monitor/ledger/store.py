@@ -42,8 +42,8 @@ class FoundMessage:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """Changes that people should hear of."""
+class MissingChanges:
+    """Messages that became missing, and missing ones that turned up."""
 
     missing: tuple[LedgerMessage, ...] = ()
     found_again: tuple[LedgerMessage, ...] = ()
@@ -210,7 +210,7 @@ async def dead_ones(connection: Connection, limit: int) -> list[LedgerMessage]:
     return list(map(_message, rows))
 
 
-async def update(connection: Connection, found: Sequence[FoundMessage]) -> Ended:
+async def update(connection: Connection, found: Sequence[FoundMessage]) -> MissingChanges:
     """Stores what was found out: done messages are only counted from now on."""
     done = [each.message for each in found if each.finding.state is None]
     others = [each for each in found if each.finding.state is not None]
@@ -246,7 +246,7 @@ async def update(connection: Connection, found: Sequence[FoundMessage]) -> Ended
         await count(connection, counts)
     written = sends.keys() | {(row["event_id"], row["queue"]) for row in updated}
     changed = [each for each in found if (each.message.event_id, each.message.queue) in written]
-    return Ended(
+    return MissingChanges(
         missing=tuple(
             replace(each.message, place=each.finding.place)
             for each in changed

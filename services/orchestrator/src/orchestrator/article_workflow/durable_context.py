@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from time import monotonic
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -19,6 +19,7 @@ from writing.article import ArticleSource
 ResultT = TypeVar("ResultT")
 
 LATEST_TITLES = 100
+TRUSTS: Final = TypeAdapter(bool)
 TURN = "its next turn at the writers"
 
 
@@ -80,9 +81,13 @@ class DurableWritingContext:
             return await latest_titles(connection, self.brand_slug, LATEST_TITLES)
 
     async def trusts_one_of(self, judges: Sequence[str]) -> bool:
-        async with self._database.connection() as connection:
-            standings = await find_standings(connection, judges)
-        return any(each.has_passed for each in standings.values())
+        async def look(_: str) -> bool:
+            async with self._database.connection() as connection:
+                standings = await find_standings(connection, judges)
+            return any(each.has_passed for each in standings.values())
+
+        # A step, since stored answers of the model are about what these rules refused.
+        return await self.step("trusts_a_judge", TRUSTS, look)
 
     async def find_sources(self, questions: Sequence[str]) -> tuple[ArticleSource, ...]:
         return await self._questions.find(questions, self)

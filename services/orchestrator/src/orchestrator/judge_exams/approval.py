@@ -22,7 +22,11 @@ def judge_reasons(draft: ModelDraftCounts | None, passed: PassedJudges) -> tuple
     names = " and ".join(f"{each.name} ({', '.join(each.models)})" for each in draft.judges) or "unknown"
     examine = " or ".join(f"`brandctl providers exam {each.name}`" for each in draft.judges)
     why = f"{draft.confirmed} of its sentences stand on the word of a judge that has not passed an exam, {names}: read it"
-    return (f"{why}; {examine} examines the judge, for later articles" if examine else why,)
+    return (
+        f"{why}; {examine} examines the judge, and lets later articles use words of their own"
+        if examine
+        else why,
+    )
 
 
 def _has_passed(judge: ArticleJudge, passed: PassedJudges) -> bool:
