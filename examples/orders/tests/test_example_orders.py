@@ -33,8 +33,10 @@ async def test_messages_that_are_delivered_twice_have_one_effect(world) -> None:
         await tap.bind(exchange, "#")
     order_id = await world.customer.place()
     copied = []
-    for _ in range(3):  # each as soon as it is there: its original may still be in hand
+    while len(copied) < 3:  # each as soon as it is there: its original may still be in hand
         copy = await world.broker.take("tap")
+        if copy.type not in CATALOGUE:  # what the doctor of a service tries at its start
+            continue
         # Past the tap, to the one queue.
         await world.broker.publish("returns", CATALOGUE[copy.type].queue, copy.body, type=copy.type)
         copied.append(copy.type)

@@ -43,7 +43,7 @@ async def test_a_workflow_that_is_done_tells_its_steps_times_and_tokens_and_no_t
     assert (seen["state"], seen["attempt"], seen["starts"], seen["in_hand"]) == ("done", 1, 1, False)
     names = [name for name, _ in steps(seen)]
     assert {state for _, state in steps(seen)} == {"done"}
-    assert names[:4] == ["fetch_research", "earlier_titles", "model:brief", "model:outline"]
+    assert names[:5] == ["fetch_research", "trusts_a_judge", "earlier_titles", "model:brief", "model:outline"]
     assert [f"model:section {n}" in names for n in range(1, SECTIONS + 1)] == [True] * SECTIONS
     assert names[-4:] == ["model:front", "write_article", "store", "announce"]
     calls = len(writing.model.asked)
