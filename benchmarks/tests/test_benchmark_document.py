@@ -94,6 +94,10 @@ def whole_run() -> list[ResultRow]:
         ResultRow("console", "ours, in a browser", extra={"worst_ms": 600.0, "brands": 1_000}),
         ResultRow("console", "ours, at rest", extra={"console_rest_mb": 79.0, "brands": 1_000}),
         ResultRow("console", "ours, watched", extra={"watched_mb": 95.0, "watched_percent_of_a_core": 8.0, "brands": 1_000}),
+        ResultRow("operator_pages", "ours, dead letters", extra={"slowest_page_p95_ms": 120.0, "dead_letters": 100_000}),
+        ResultRow("operator_pages", "ours, a chain", extra={"worst_ms": 400.0, "keywords": 1_000}),
+        ResultRow("ledger", "ours, the monitor", extra={"monitor_us_per_message": 5.0}),
+        ResultRow("ledger", "ours, a sender", extra={"ratio_to_without_ledger": 0.97}),
         ResultRow("command_start", "brandctl submit", extra={"cpu_ms": 190.0, "ratio_to_libraries": 1.9}),
     ]  # fmt: skip
 

@@ -9,7 +9,16 @@ import pytest
 
 from envelope import new_event_id
 from faults.playing.stack import Keyword, PipelineCounts, judge
-from faults.scenarios.services import batches, erasures, fail_over, requests, schedules, slots, subjects
+from faults.scenarios.services import (
+    batches,
+    erasures,
+    fail_over,
+    requests,
+    schedules,
+    slots,
+    subjects,
+    vanished_messages,
+)
 from faults.scenarios.services.fail_over import KeywordEnding
 from faults.strange_input.door import LONGEST_DETAIL, complaint_about
 from faults.strange_input.messages import SECRET, ExpectedEnd, StrangeMessage
@@ -273,3 +282,32 @@ def test_after_a_fail_over_what_is_lost_stands_still_or_is_there_twice_is_told(
 ) -> None:
     state, setbacks, there = bad
     assert list(fail_over.judge({"chain-1": KeywordEnding(TEA, state, setbacks)}, there))
+
+
+TAKEN = {"m-1": "research-commands"}
+COUNTS = {"accepted": 3, "done": 2, "under_way": 0, "dead_letters": 0, "discarded": 0, "missing": 1}
+
+
+def missed(queue: str = "research-commands") -> dict[str, Any]:
+    return {"queue": queue, "last_hop": f"The broker confirmed it into the queue {queue} at 12:00."}
+
+
+def test_a_ledger_that_misses_what_vanished_and_nothing_else_is_right() -> None:
+    assert list(vanished_messages.judge(TAKEN, {"m-1": missed()}, COUNTS)) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "changed", "invariant"),
+    [
+        ({}, {"missing": 0, "done": 3}, 1),
+        ({"m-1": missed("social-commands")}, {}, 0),
+        ({"m-1": missed(), "m-2": missed()}, {"missing": 2, "done": 1}, 2),
+        ({"m-1": missed()}, {"accepted": 4}, 0),
+        ({"m-1": missed()}, {"missing": 0, "done": 3}, 0),
+    ],
+)
+def test_a_ledger_that_is_wrong_is_noticed(
+    found: dict[str, Any], changed: dict[str, int], invariant: int
+) -> None:
+    violations = list(vanished_messages.judge(TAKEN, found, COUNTS | changed))
+    assert [each.invariant for each in violations] == [invariant]

@@ -9,6 +9,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Final
@@ -44,16 +45,31 @@ class Browsers:
             f"GET {address} HTTP/1.1", f"Host: {self._netloc}", "Accept: text/html", "Accept-Encoding: gzip",
             f"Cookie: {cookie}", *further,
         )  # fmt: skip
-        reader, writer = self._free.pop() if self._free else await self._open()
-        writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
-        answer = await read_answer(reader)
-        self._free.append((reader, writer))
+        request = ("\r\n".join(lines) + "\r\n\r\n").encode()
+        while self._free:
+            # The console closes a connection that was idle for long; who meets that moment asks again on another.
+            with suppress(ConnectionError, asyncio.IncompleteReadError):
+                return await self._ask(self._free.pop(), request)
+        return await self._ask(await self._open(), request)
+
+    async def _ask(
+        self, connection: tuple[asyncio.StreamReader, asyncio.StreamWriter], request: bytes
+    ) -> tuple[int, int]:
+        reader, writer = connection
+        try:
+            writer.write(request)
+            answer = await read_answer(reader)
+        except BaseException:
+            writer.close()
+            raise
+        self._free.append(connection)
         return answer
 
     async def close(self) -> None:
         for _, writer in self._free:
             writer.close()
-            await writer.wait_closed()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
 
     async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection(self._host, self._port, limit=1 << 20)

@@ -158,6 +158,20 @@ def _of_agency(key: str) -> Callable[[Sequence[ResultRow]], float | None]:
     return figure
 
 
+def _of_operators(stock: str, least: int, key: str) -> Callable[[Sequence[ResultRow]], float | None]:
+    """None for a quick run, which has less of the stock."""
+
+    def figure(rows: Sequence[ResultRow]) -> float | None:
+        values = [
+            float(row.extra[key])
+            for row in rows
+            if row.scenario == "operator_pages" and key in row.extra and row.extra.get(stock, 0) >= least
+        ]
+        return max(values, default=None)
+
+    return figure
+
+
 def _largest_p99(scenario: str) -> Callable[[Sequence[ResultRow]], float | None]:
     def figure(rows: Sequence[ResultRow]) -> float | None:
         found = [row.p99_ms for row in rows if row.scenario == scenario and row.p99_ms is not None]
@@ -229,6 +243,27 @@ GOALS: Final = (
         10,
         " %",
         at_most=True,
+    ),
+    Goal(
+        "operator_pages, p95 of the slowest of 100,000 dead letters",
+        _of_operators("dead_letters", 100_000, "slowest_page_p95_ms"),
+        150,
+        " ms",
+        at_most=True,
+    ),
+    Goal(
+        "operator_pages, a chain of 1,000 keywords",
+        _of_operators("keywords", 1_000, "worst_ms"),
+        500,
+        " ms",
+        at_most=True,
+    ),
+    Goal("ledger in the monitor", _extra("ledger", "monitor_us_per_message", max), 10, " µs", at_most=True),
+    Goal(
+        "ledger, outbox_chain beside itself without it",
+        _extra("ledger", "ratio_to_without_ledger", min),
+        0.95,
+        "x",
     ),
     Goal(
         "command_start beside loading its libraries",

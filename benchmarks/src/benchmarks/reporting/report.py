@@ -27,6 +27,8 @@ _EXTRA: Final = {
     "p95_ms": "p95 {} ms",
     "slowest_page_p95_ms": "slowest page p95 {} ms",
     "slowest_page": "{}",
+    "monitor_us_per_message": "{} µs of the monitor",
+    "ratio_to_without_ledger": "{}x without the ledger",
     "console_rest_mb": "{} MB at rest",
     "watched_mb": "{} MB",
     "watched_percent_of_a_core": "{}% of a core",

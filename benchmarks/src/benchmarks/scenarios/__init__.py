@@ -11,7 +11,9 @@ from benchmarks.scenarios import (
     gateway,
     growth,
     latency,
+    ledger,
     memory,
+    operator_pages,
     pages,
     pipeline,
     profile,
@@ -41,5 +43,7 @@ SCENARIOS: Final[Scenarios] = {
     "prune_day": prune.prune_day,
     "memory": memory.memory,
     "console": console.console,
+    "operator_pages": operator_pages.operator_pages,
+    "ledger": ledger.ledger,
     "command_start": commands.command_start,
 }

@@ -8,12 +8,11 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import product
 from statistics import median, quantiles
-from typing import Any, Final
+from typing import Final
 
 import httpx
 from playwright.sync_api import sync_playwright
@@ -21,6 +20,7 @@ from playwright.sync_api import sync_playwright
 from benchmarks.accounting import MEGABYTE, cpu_seconds, resident_bytes
 from benchmarks.errors import MeasurementError
 from benchmarks.measuring.console_screens import Screens, page_routes
+from benchmarks.measuring.page_times import PAGES_A_SECOND, Visit, ask, p95
 from benchmarks.reporting.results import GATE_PASSED, ResultRow
 from benchmarks.run import BenchmarkRun
 from benchmarks.servers.sql import Sql
@@ -32,7 +32,6 @@ from brandctl.local import services as local
 from chassis.http import calendars
 from console.people.domain import Role
 
-PAGES_A_SECOND: Final = 20.0
 _CHANGES_EVERY_SECONDS: Final = 2.0
 """A keyword is handed in so often, which changes what pages of its brand show some ten times."""
 _WATCHED_BRANDS: Final = 30
@@ -77,13 +76,6 @@ _LOADED: Final = """() => {
     const paint = performance.getEntriesByName('first-contentful-paint')[0];
     return Math.max(page.loadEventEnd, paint ? paint.startTime : 0);
 }"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Visit:
-    kind: str
-    address: str
-    cookie: str
 
 
 def console(run: BenchmarkRun) -> list[ResultRow]:
@@ -133,21 +125,19 @@ def _read(run: BenchmarkRun, services: Stack, row: ResultRow, person: SignedIn) 
     screens = Screens(page_routes())
     screens.crawl(url, person.cookie, ["/"], {"brand": LARGEST})
     visits = [
-        _Visit(route, address, person.cookie)
+        Visit(route, address, person.cookie)
         for route, addresses in screens.by_route.items()
         for address in addresses
     ]
-    visits += [
-        _Visit(each, each, person.cookie) for each in _further(services, with_all=person.name == "Ada")
-    ]
+    visits += [Visit(each, each, person.cookie) for each in _further(services, with_all=person.name == "Ada")]
     random.Random(5).shuffle(visits)
     seconds = run.of(5.0, 240.0)
-    _ask(url, visits, len(visits) / PAGES_A_SECOND)
+    ask(url, visits, len(visits) / PAGES_A_SECOND)
     before = run.nodes.cpu([_pid(services)])
-    seen = _ask(url, visits, seconds)
+    seen = ask(url, visits, seconds)
     used = run.nodes.cpu([_pid(services)]) - before
     every = [ms for each in seen.values() for ms in each["ms"]]
-    slow = sorted(((_p95(each["ms"]), kind) for kind, each in seen.items()), reverse=True)
+    slow = sorted(((p95(each["ms"]), kind) for kind, each in seen.items()), reverse=True)
     wrong = {kind: each["statuses"] for kind, each in seen.items() if set(each["statuses"]) != {200}}
     row.gate = GATE_PASSED if not wrong else f"failed: pages answer {wrong}"
     row.p50_ms, row.p99_ms = (
@@ -156,7 +146,7 @@ def _read(run: BenchmarkRun, services: Stack, row: ResultRow, person: SignedIn) 
     )
     row.cpu_s_per_1k = used.per_thousand(len(every))
     row.extra |= {
-        "p95_ms": round(_p95(every), 1),
+        "p95_ms": round(p95(every), 1),
         "slowest_page": slow[0][1],
         "slowest_page_p95_ms": round(slow[0][0], 1),
         "kinds": len(seen),
@@ -165,8 +155,8 @@ def _read(run: BenchmarkRun, services: Stack, row: ResultRow, person: SignedIn) 
         "without_address": screens.missing,
     }
     lines = [
-        f"{p95:8.1f} ms p95 {median(seen[kind]['ms']):8.1f} ms p50  {len(seen[kind]['ms']):4} {kind}"
-        for p95, kind in slow
+        f"{ms:8.1f} ms p95 {median(seen[kind]['ms']):8.1f} ms p50  {len(seen[kind]['ms']):4} {kind}"
+        for ms, kind in slow
     ]
     lines += [f"answers {status}: {address}" for address, status in screens.refused.items()]
     run.keep(f"console-{row.system.removeprefix('ours, ').replace(' ', '-')}.txt", "\n".join(lines) + "\n")
@@ -196,30 +186,6 @@ def _further(services: Stack, *, with_all: bool) -> Iterator[str]:
         yield "/audit-log?service=orchestrator"
     else:
         yield _SEARCHES[0]
-
-
-def _ask(url: str, visits: Sequence[_Visit], seconds: float) -> Mapping[str, Any]:
-    wishes = {
-        "rate": PAGES_A_SECOND,
-        "seconds": seconds,
-        "visits": [(each.kind, each.address, each.cookie) for each in visits],
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.load.readers", url],
-        input=json.dumps(wishes),
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=seconds + 120,
-    )
-    if done.returncode != 0:
-        raise MeasurementError(f"the readers ended with code {done.returncode}:\n{done.stderr[-1500:]}")
-    seen: Mapping[str, Any] = json.loads(done.stdout)
-    return seen
-
-
-def _p95(figures: Sequence[float]) -> float:
-    return quantiles(figures, n=20, method="inclusive")[18] if len(figures) > 1 else figures[0]
 
 
 @contextmanager

@@ -51,17 +51,17 @@ def tiers(run: BenchmarkRun, system: System) -> Sequence[str]:
 
 
 def single_handler(run: BenchmarkRun) -> list[ResultRow]:
-    entry = _ours("single")
+    entry = ours("single")
     return compare(run, "single_handler", Drain(run.nodes, log=run.log), [entry])
 
 
 def outbox_chain(run: BenchmarkRun) -> list[ResultRow]:
-    return compare(run, "outbox_chain", Chain(run.nodes, log=run.log), [_ours("outbox")])
+    return compare(run, "outbox_chain", Chain(run.nodes, log=run.log), [ours("outbox")])
 
 
 def dup_storm(run: BenchmarkRun) -> list[ResultRow]:
     """Drains with every message doubled; deliveries per second beside those without copies, in turn."""
-    storm, plain = _ours("drain"), _ours("drain")
+    storm, plain = ours("drain"), ours("drain")
     calm = Drain(run.nodes, log=run.log)
     stormy = Drain(run.nodes, duplicates=0.5, log=run.log)
     pass_gate(run, stormy, storm)
@@ -79,8 +79,9 @@ def dup_storm(run: BenchmarkRun) -> list[ResultRow]:
     return [row]
 
 
-def _ours(shape: str) -> TierEntry:
-    system = programs.ours(shape)
+def ours(shape: str, **environment: str) -> TierEntry:
+    """An entry for our worker in a shape, with these environment variables."""
+    system = programs.ours(shape, **environment)
     return TierEntry(system, "T2", rate=system.guess)
 
 
@@ -119,7 +120,7 @@ def pass_gate(run: BenchmarkRun, drain: Drain, entry: TierEntry) -> None:
 
 def gate_of_ours(run: BenchmarkRun) -> str:
     """The check of our worker's set-based handler."""
-    entry = _ours("drain")
+    entry = ours("drain")
     pass_gate(run, Drain(run.nodes, log=run.log), entry)
     return entry.gate
 

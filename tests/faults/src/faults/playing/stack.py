@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, Self
 
 import asyncpg
@@ -96,7 +97,9 @@ class ServiceStack:
         *,
         corpus: Path = CORPUS,
         audit: str = AUDIT,
+        further: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
     ) -> AsyncIterator[Self]:
+        """Starts the services; `further` are settings by service."""
         addresses = services.choose_addresses()
         environments = {}
         for name in services.NAMES:
@@ -114,6 +117,7 @@ class ServiceStack:
                 | PATIENCE
                 # None of it runs here, and an erasure would wait for it.
                 | {"GATEWAY_URL": ""}
+                | further.get(name, {})
             )
             if name in AUDITED:
                 await world.servers.add_tables(database_url, audit.format(table=AUDITED[name]))
