@@ -5,7 +5,7 @@
 #   deploy/local/setup.sh python                      the Python packages only
 #   deploy/local/setup.sh servers                     and RabbitMQ and PostgreSQL
 #   deploy/local/setup.sh servers browser tools       and what tests take: Chromium for pages, promtool and amtool for alerts,
-#                                                     Caddy for the door of the containers
+#                                                     Caddy for the door of the containers, npm for axe and html-validate
 #
 # PYTHON names the interpreter to make .venv with; Python 3.11 or later. It is for Debian 12 and 13 and Ubuntu 24.04, in WSL 2 too; elsewhere it
 # says what to do instead.
@@ -59,6 +59,7 @@ missing_packages() {
         command -v promtool >/dev/null 2>&1 || echo prometheus
         command -v amtool >/dev/null 2>&1 || echo prometheus-alertmanager
         command -v caddy >/dev/null 2>&1 || echo caddy
+        command -v npm >/dev/null 2>&1 || echo npm
     esac
 }
 

@@ -67,7 +67,7 @@ def test_ubuntu_has_no_package_of_chromium_and_says_what_to_install(tmp_path: Pa
     assert result.returncode == 1
     assert "sudo snap install chromium" in result.stderr
     assert "sudo apt-get install --no-install-recommends" in result.stderr
-    assert "prometheus prometheus-alertmanager caddy" in result.stderr
+    assert "prometheus prometheus-alertmanager caddy npm" in result.stderr
     assert "chromium " not in result.stderr.partition("--no-install-recommends")[2]
     assert not machine.changes.exists()
 
@@ -75,7 +75,7 @@ def test_ubuntu_has_no_package_of_chromium_and_says_what_to_install(tmp_path: Pa
 def test_ubuntu_takes_everything_but_a_browser_by_itself(tmp_path: Path) -> None:
     machine = Machine(tmp_path, os_release=UBUNTU, programs=("apt-get", "sudo"))
     machine.set_up("tools")
-    assert "install-packages.sh prometheus prometheus-alertmanager caddy" in machine.changes.read_text()
+    assert "install-packages.sh prometheus prometheus-alertmanager caddy npm" in machine.changes.read_text()
 
 
 def test_debian_takes_the_browser_too(tmp_path: Path) -> None:
@@ -87,14 +87,14 @@ def test_debian_takes_the_browser_too(tmp_path: Path) -> None:
 def test_without_root_the_packages_are_named(tmp_path: Path) -> None:
     result = Machine(tmp_path).set_up("tools")
     assert result.returncode == 1
-    assert "prometheus prometheus-alertmanager caddy" in result.stderr
+    assert "prometheus prometheus-alertmanager caddy npm" in result.stderr
     assert "As root, run: deploy/local/setup.sh tools" in result.stderr
 
 
 def test_a_machine_without_apt_gets_the_names_and_the_way_by_containers(tmp_path: Path) -> None:
     result = Machine(tmp_path, os_release="ID=fedora\n", programs=()).set_up("tools")
     assert result.returncode == 1
-    assert "prometheus prometheus-alertmanager caddy" in result.stderr
+    assert "prometheus prometheus-alertmanager caddy npm" in result.stderr
     assert "make up" in result.stderr
 
 
@@ -114,4 +114,4 @@ def test_other_systems_are_told_what_to_do(tmp_path: Path, kernel: str, advice: 
 def test_wsl_is_as_good_as_its_distribution(tmp_path: Path) -> None:
     machine = Machine(tmp_path, release="5.15.167.4-microsoft-standard-WSL2", programs=("apt-get", "sudo"))
     machine.set_up("tools")
-    assert "install-packages.sh prometheus prometheus-alertmanager caddy" in machine.changes.read_text()
+    assert "install-packages.sh prometheus prometheus-alertmanager caddy npm" in machine.changes.read_text()

@@ -1,4 +1,4 @@
-"""The bar of every page in a real browser: one line on a wide screen, and a menu that goes by hand, by key and without scripts."""
+"""The bar of every page in a real browser: one line on every screen, and menus that go by hand, by key and without scripts."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
@@ -22,6 +22,7 @@ _LINES: Final = """(selector) => {
     return tops.length;
 }"""
 """In how many lines the elements stand that one sees."""
+_SEEN: Final = ".bar > *, .bar .rest > *, .bar nav > *"
 _TOO_WIDE: Final = "document.documentElement.scrollWidth - window.innerWidth"
 _IN_VIEW: Final = """(list) => {
     const { left, right, top, bottom } = list.getBoundingClientRect();
@@ -31,11 +32,11 @@ _IN_VIEW: Final = """(list) => {
 
 async def stands_in_one_line(page: Page, width: int) -> bool:
     await page.set_viewport_size({"width": width, "height": 800})
-    return await page.evaluate(_LINES, ".bar > *, .bar nav > *") == 1 and await page.evaluate(_TOO_WIDE) <= 0
+    return await page.evaluate(_LINES, _SEEN) == 1 and await page.evaluate(_TOO_WIDE) <= 0
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-async def test_it_is_one_line_on_a_wide_screen_and_usable_on_a_phone_in_every_role(
+async def test_it_is_one_line_on_every_screen_and_usable_on_a_phone_in_every_role(
     console: Any, join: Callable[..., Awaitable[Page]], language: str
 ) -> None:
     await console.orchestrator.set_brand("grind", name="The Daily Grind, Coffee and Tea of Aberystwyth")
@@ -43,15 +44,19 @@ async def test_it_is_one_line_on_a_wide_screen_and_usable_on_a_phone_in_every_ro
         page = await join(f"Wilhelmina-Featherstonehaugh-{role}", role, locale=language)
         for address in ("/me", "/b/grind"):
             await page.goto(console.url + address)
-            for width in (1280, 1440):
+            for width in (1280, 1440, 800, 360):
                 assert await stands_in_one_line(page, width), (role, address, width)
-        await page.set_viewport_size({"width": 360, "height": 740})
-        assert await page.evaluate(_TOO_WIDE) <= 0, role
-        for menu in await page.locator(".bar .menu").all():
+        brands, rest = page.locator(".bar .switcher"), page.locator(".bar .rest")
+        await brands.locator("summary").click()
+        assert await brands.locator("ul").evaluate(_IN_VIEW), role
+        # It lies over what is below it.
+        await page.keyboard.press("Escape")
+        await page.locator(".bar .more").click()
+        assert await rest.evaluate(_IN_VIEW), role
+        for menu in await rest.locator(".menu").all():
             await menu.locator("summary").click()
-            assert await menu.locator("ul").evaluate(_IN_VIEW), role
-            # It lies over what is below it.
-            await page.keyboard.press("Escape")
+            assert await rest.evaluate(_IN_VIEW), role
+        await expect(rest.locator("form button")).to_be_visible()
         may_operate = role in (Role.OPERATOR, Role.OWNER)
         assert await page.locator(".bar nav .menu").count() == int(may_operate), role
 
@@ -80,7 +85,7 @@ async def test_the_menu_of_operators_closes_by_escape_and_on_leaving_and_marks_t
     await expect(entries).to_be_hidden()
 
     await summary.click()
-    await page.locator("main").click()
+    await page.locator("main").click(position={"x": 5, "y": 5})
     await expect(entries).to_be_hidden()
     await summary.click()
     await brands.locator("summary").click()
@@ -96,6 +101,33 @@ async def test_the_menu_of_operators_closes_by_escape_and_on_leaving_and_marks_t
     marked = menu.locator("[aria-current=page]")
     assert await marked.all_inner_texts() == ["Audit log"]
     assert await page_checks.accessibility(page) == []
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+async def test_on_a_phone_the_menu_opens_by_key_closes_by_escape_and_leads_on(
+    console: Any, signed_in: Page, new_browser_context: Callable[..., Awaitable[Any]], scripts: bool
+) -> None:
+    context = await new_browser_context(
+        java_script_enabled=scripts, viewport={"width": 390, "height": 800}, reduced_motion="reduce"
+    )
+    await context.add_cookies(await signed_in.context.cookies())
+    page = await context.new_page()
+    await page.goto(f"{console.url}/me")
+    button, rest = page.locator(".bar .more"), page.locator(".bar .rest")
+    await expect(rest).to_be_hidden()
+    await button.focus()
+    await page.keyboard.press("Enter")
+    await expect(rest).to_be_visible()
+    await page.keyboard.press("Tab")
+    await expect(rest.get_by_role("link").first).to_be_focused()
+    await page.keyboard.press("Escape")
+    await expect(rest).to_be_hidden()
+    await expect(button).to_be_focused()
+    await page.keyboard.press("Enter")
+    await rest.locator(".menu summary").click()
+    async with page.expect_navigation():
+        await rest.get_by_role("link", name="Audit log").click()
+    assert page.url == console.url + OPERATIONS
 
 
 async def test_the_menu_works_without_scripts(

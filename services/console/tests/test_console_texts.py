@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,6 +57,20 @@ def test_every_text_is_used() -> None:
 def test_every_text_that_is_asked_for_exists() -> None:
     asked = {key for text in sources() for key in ASKED_FOR.findall(text)}
     assert sorted(asked - KEYS) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "timespec", "shown"),
+    [
+        ("en", "minutes", "29 Nov 2026, 19:22"),
+        ("en", "seconds", "29 Nov 2026, 19:22:05"),
+        ("en", "milliseconds", "29 Nov 2026, 19:22:05.125"),
+        ("de", "milliseconds", "29. Nov. 2026, 19:22:05,125"),
+    ],
+)
+def test_a_moment_is_written_as_finely_as_a_page_needs(language: str, timespec: Any, shown: str) -> None:
+    texts = Texts(TextCatalogue(), language, "Europe/Berlin")
+    assert f">{shown}</time>" in texts.time("2026-11-29T18:22:05.125Z", timespec)
 
 
 LISTED = re.compile(r"^\| `([\w.]+)` \| \d", re.MULTILINE)

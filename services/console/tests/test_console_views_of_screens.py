@@ -234,6 +234,7 @@ def test_brands_that_wait_for_somebody_come_first() -> None:
     assert [each.slug for each in found] == ["zoo", "acme"]
     assert [each.key for each in found[0].tasks] == ["held_up", "in_doubt", "posts", "accounts"]
     assert found[1].tasks == ()
+    assert [each.is_idle for each in found] == [False, True]
 
 
 def test_today_is_the_day_of_the_readers_zone() -> None:

@@ -126,7 +126,7 @@ async def test_a_message_fails_is_looked_at_replayed_fails_again_and_is_handled_
         "publisher-commands",
         "another attempt cannot help",
         str(content),
-        'href="/b/acme"',
+        'href="/b/acme">Acme</a>',
     ):
         assert part in shown, part
     assert HOSTILE not in shown

@@ -217,6 +217,9 @@ async def test_a_person_watches_the_list_in_a_browser(
     page = signed_in
     await wait(12)
     await look_at(page, LIST)
+    # On the phone each cell has the name of its column.
+    due = page.locator("table.list").first.locator("tbody tr").first.locator("td").nth(3)
+    assert await due.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"Due: "'
     await page.get_by_role("link", name="All of monitor").click()
     await page.get_by_role("link", name="Its chain").first.click()
     await expect(page.locator("input[name=chain]:not([type=hidden])")).to_have_value("chain-1")

@@ -369,6 +369,11 @@ async def test_many_are_decided_at_once_and_one_for_a_time(
     await page.get_by_role("button", name="Approve for this time").click()
     await page.wait_for_url("**done=schedule**")
     assert (await console.orchestrator.get_draft(drafts[6]))["state"] == "scheduled"
+    await page.goto(f"{console.url}/b/acme/drafts?state=scheduled")
+    row = await page.locator("[data-row]").inner_text()
+    assert "Goes out on 1 Mar 2030, 09:00" in row
+    assert "It was held because" in row
+    assert "Waits because" not in row
     await page.goto(f"{console.url}/b/acme/drafts?state=waiting&q=brew")
     for at in (0, 2):
         await page.locator("input[name=chosen]").nth(at).check()

@@ -350,7 +350,7 @@ async def test_no_screen_runs_what_others_wrote_or_is_too_wide_or_too_heavy(
     screens: Screens,
     weigh: Callable[[Screens], Awaitable[list[str]]],
     new_browser_context: Callable[..., Awaitable[Any]],
-    request: pytest.FixtureRequest,
+    page_checks: PageChecks,
 ) -> None:
     assert not screens.missing, f"{NO_DATA}: {', '.join(screens.missing)}"
     expect_no_faults(screens, "en")
@@ -361,9 +361,7 @@ async def test_no_screen_runs_what_others_wrote_or_is_too_wide_or_too_heavy(
     assert not person.problems, "\n".join(person.problems)
     assert unseen(hostile_brand.words.items(), person.shown) == []
 
-    # Last, as it is left out where node is not installed.
-    checks = request.getfixturevalue("page_checks")
-    careful = await visitor(url, cookies, new_browser_context, checks)
+    careful = await visitor(url, cookies, new_browser_context, page_checks)
     await careful.visit(screens.by_route[each][0] for each in OF_EVERY_DAY)
     assert not careful.problems, "\n".join(careful.problems)
 

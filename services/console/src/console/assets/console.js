@@ -20,6 +20,20 @@ for (const menu of document.querySelectorAll(".bar .menu")) {
   });
 }
 
+// On a phone the cells of a list stand below each other: the style shows the name of its column before each, which some templates
+// give themselves.
+(() => {
+  const label = () => {
+    for (const cell of document.querySelectorAll("table.list tbody td:not([data-label])")) {
+      const name = cell.closest("table").tHead?.rows[0].cells[cell.cellIndex]?.textContent.trim();
+      if (name && cell.colSpan === 1 && (cell.textContent.trim() || cell.firstElementChild)) cell.dataset.label = name;
+    }
+  };
+  label();
+  // Live updates bring new rows.
+  new MutationObserver(label).observe(document.querySelector("main"), { childList: true, subtree: true });
+})();
+
 // A session that has ended is begun again over the page, by the same person, so that nothing typed is lost.
 (() => {
   const template = document.querySelector("template[data-sign-in]");

@@ -34,6 +34,13 @@ class BrandSummary:
     refused: int
     failed: int
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing to tell, as of a new brand: the page then says what to do next."""
+        return not (
+            self.tasks or self.planned or self.published or self.posted or self.refused or self.failed
+        )
+
 
 def summaries(
     brands: Iterable[Mapping[str, Any]],

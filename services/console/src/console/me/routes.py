@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from console.identities import store as identities
+from console.me.browsers import browser_name
 from console.pages import FormData, PageViewer, Viewer, done_word, once, page, redirect
 from console.pages.parts import parts_of, relying_party_of
 from console.passkeys.store import list_passkeys
@@ -19,7 +20,7 @@ from console.people.domain import LONGEST_PASSWORD, SHORTEST_PASSWORD
 from console.sessions import store as sessions
 from console.sign_in.confirming import confirm_password
 from console.sign_in.passwords import check_password, lock_with_password
-from console.texts import LANGUAGES
+from console.texts import LANGUAGES, Texts
 
 DONE: Final = ("linked", "unlinked")
 """What the page says was done, by the word in its address."""
@@ -42,6 +43,7 @@ async def _page(request: Request, viewer: PageViewer, error: str | None = None) 
         "me/me.html.j2",
         status,
         sessions=found,
+        browser_in=lambda header: _browser_text(header, viewer.t),
         codes_left=codes_left,
         passkeys=passkeys,
         identity=identity,
@@ -52,6 +54,13 @@ async def _page(request: Request, viewer: PageViewer, error: str | None = None) 
         shortest=SHORTEST_PASSWORD,
         error=error,
     )
+
+
+def _browser_text(user_agent: str, t: Texts) -> str:
+    browser, system = browser_name(user_agent)
+    if not browser:
+        return t("me.unknown_browser")
+    return t("me.browser_on", browser=browser, system=system) if system else browser
 
 
 @router.get("/me")

@@ -80,6 +80,7 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
     brand = request.path_params.get("brand")
     query = f"?{request.url.query}" if request.url.query else ""
     path = request.scope["path"]
+    names: dict[str, str] = {} if viewer is None else dict(viewer.brands)
     entries = [] if viewer is None else [each for each in parts.navigation if viewer.may(each.scope)]
     of_installation = [each for each in entries if "{brand}" not in each.path]
     of_operators = [each for each in of_installation if each.scope is Scope.OPERATE]
@@ -88,7 +89,9 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
         "asset": lambda name: parts.urls.path(parts.assets.path(name)),
         "brand": brand,
         "chain_url": lambda correlation_id: parts.urls.path(chain_path(correlation_id)),
-        "brand_name": brand if viewer is None else dict(viewer.brands).get(brand or "", brand),
+        "brand_name": names.get(brand or "", brand),
+        "name_of": lambda slug: names.get(slug, slug),
+        "names_of": lambda slugs: ", ".join(sorted(names.get(each, each) for each in slugs)),
         "brand_navigation": [each for each in entries if "{brand}" in each.path] if brand else [],
         # Of a chain's messages, some name no brand.
         "may_see_chains": viewer is not None and viewer.may(Scope.OPERATE) and viewer.person.brands is None,

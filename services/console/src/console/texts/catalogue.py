@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.resources import files
-from typing import Any, Final
+from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from markupsafe import Markup
@@ -98,12 +98,20 @@ class Texts:
         written = f"{value:,}"
         return written.replace(",", ".") if self.language == "de" else written
 
-    def time(self, moment: str | datetime | None) -> Markup:
-        """Writes a moment in the reader's zone, as an element `time`; a dash for None."""
+    def time(
+        self,
+        moment: str | datetime | None,
+        timespec: Literal["minutes", "seconds", "milliseconds"] = "minutes",
+    ) -> Markup:
+        """Writes a moment in the reader's zone, as an element `time`; a dash for None.
+
+        The bottom of each page names the zone. Pages of operators show seconds, because messages follow each other within a minute.
+        """
         if moment is None:
             return Markup("&ndash;")
         local = self.local(moment)
-        shown = f"{self.day(local)}, {local:%H:%M}"
+        clock = local.time().isoformat(timespec)
+        shown = f"{self.day(local)}, {clock.replace('.', ',') if self.language == 'de' else clock}"
         return Markup('<time datetime="{}">{}</time>').format(local.isoformat(), shown)
 
     def date(self, moment: str | datetime) -> str:
