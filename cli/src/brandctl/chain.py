@@ -1,6 +1,7 @@
 """`brandctl chain`: the messages of one chain, of all services, without traces."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -8,6 +9,7 @@ import typer
 
 from brandctl.commands import Result
 from brandctl.errors import CommandError, UsageError
+from brandctl.gateway.spend import dollars
 from brandctl.listing import Listing
 from brandctl.messages import ask_each, why
 from brandctl.options import AfterCursor, Limit
@@ -15,6 +17,7 @@ from brandctl.short_ids import parse_id
 from brandctl.times import to_second
 from client import message_chains
 from client.pages import MAX_PAGE, read_if_known
+from client.services.gateway import Gateway
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
@@ -61,11 +64,13 @@ def chain(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
+    gateway: Gateway,
     correlation_id: Annotated[str | None, typer.Argument(metavar="[CORRELATION_ID]")] = None,
     keyword: str | None = None,
     article: Annotated[UUID | None, typer.Option(parser=parse_id, metavar="ID")] = None,
     post: Annotated[UUID | None, typer.Option(parser=parse_id, metavar="ID")] = None,
     tree: Annotated[bool, typer.Option("--tree")] = False,
+    calls: Annotated[bool, typer.Option("--calls")] = False,
     after: AfterCursor = None,
     limit: Limit = 100,
 ) -> Result:
@@ -79,6 +84,7 @@ def chain(
 
         brandctl chain 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
         brandctl chain --keyword "cold brew" --tree
+        brandctl chain --keyword "cold brew" --calls
         brandctl chain 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --json | jq '.items[] | select(.state != "handled")'
 
     Options:
@@ -86,11 +92,14 @@ def chain(
         keyword: The chain of this keyword, as submitted.
         article: The chain in which this article was written.
         post: The chain of the article that this post is about.
+        calls: Instead of the messages, the calls that the gateway made for the chain, the oldest first, and what they cost.
         tree: Each message below the one whose handling sent it, the oldest first.
     """
     if sum(each is not None for each in (correlation_id, keyword, article, post)) != 1:
         raise UsageError("give a correlation_id, or one of --keyword, --article and --post")
     chosen = correlation_id or _find(orchestrator, social, keyword, article, post)
+    if calls:
+        return _calls(gateway, chosen, after, limit)
     places = message_chains.read_places(after or "")
     clients = [
         each for each in (orchestrator, research, publisher, social, monitor) if each.service in places
@@ -109,6 +118,35 @@ def chain(
     remark = [] if line.next is None else [f"there are more: --after {line.next}"]
     note = () if away else listed.note
     return Result(listed.answer, listed.show, note, remark=remark, error="; ".join(away))
+
+
+_CALLS: Final = Listing(
+    {
+        "began": lambda call: to_second(call["began_at"]),
+        "kind": "kind",
+        "to": "target",
+        "what": "subject",
+        "state": "state",
+        "took": lambda call: message_chains.duration(_took(call)),
+        "cost": lambda call: dollars(call["spent"]),
+        "problem": lambda call: call["problem"] or "",
+    },
+    nothing="the gateway has made no call for this chain, or has recorded none",
+)
+
+
+def _took(call: Mapping[str, Any]) -> float | None:
+    if call["ended_at"] is None:
+        return None
+    began, ended = (datetime.fromisoformat(call[name]) for name in ("began_at", "ended_at"))
+    return (ended - began).total_seconds()
+
+
+def _calls(gateway: Gateway, correlation_id: str, after: str | None, limit: int) -> Result:
+    found = gateway.list_chain_calls(correlation_id=correlation_id, after=after, limit=limit)
+    listed = _CALLS.of(found)
+    total = f"{found['calls']:,} calls, which cost {dollars(found['spent'])} dollars"
+    return Result(listed.answer, listed.show, listed.note, remark=[total] if found["calls"] else [])
 
 
 def _find(

@@ -40,6 +40,8 @@ def replay(
     *,
     wanted: DeadLetterSelection,
     reason: str | None = None,
+    deadline: str | None = None,
+    max_cost: float | None = None,
     by: By = None,
     yes: Yes = False,
     canary: bool = False,
@@ -59,16 +61,24 @@ def replay(
         brandctl dead-letters replay --all --queue publisher-commands
         brandctl dead-letters replay --all --error "503" --failed-since 2026-11-28T14:00
         brandctl dead-letters replay --all --type content.publish --yes --json
+        brandctl dead-letters replay 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --deadline 2026-12-04T12:00Z
 
     Options:
         reason: Reason, stored with the decision.
+        deadline: New deadline of the chain, with a zone; those that died with the reason deadline_passed need it.
+        max_cost: Dollars that the chain may cost, spent ones included; those that died with the reason cost_reached need it.
         canary: With --group: replay one, then ten, then the rest; stop at the first that fails in the same way again.
         wait: Wait until each is resolved or dead again.
         timeout: With --wait: the most seconds to wait.
     """
     selection = _selection(dead, wanted, all_=all_)
     decision: dict[str, Any] = {"by": who(by)} | ({"reason": why} if (why := (reason or "").strip()) else {})
+    limits: dict[str, Any] = {} if deadline is None else {"deadline": deadline}
+    limits |= {} if max_cost is None else {"max_cost": max_cost}
     refused: dict[str, str] = {}
+    if canary and limits:
+        raise typer.BadParameter("goes without new limits", param_hint="--canary")
+    decision |= limits
     if canary:
         if wanted.group is None or wanted.arguments.keys() != {"group"}:
             raise typer.BadParameter("goes with --group alone", param_hint="--canary")

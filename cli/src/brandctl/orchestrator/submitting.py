@@ -30,6 +30,9 @@ def submit(
     priority: Priority | None = None,
     refresh: bool = False,
     distinct: bool = False,
+    deadline: str | None = None,
+    deadline_hours: int | None = None,
+    max_cost: float | None = None,
     key: str | None = None,
     wait: bool = False,
 ) -> None:
@@ -44,6 +47,7 @@ def submit(
         brandctl submit acme --file keywords.csv --wait
         brandctl submit acme "cold brew" --refresh --wait
         brandctl submit acme "blues guitars" --distinct
+        brandctl submit acme "black friday" --deadline 2026-11-26T18:00+01:00 --max-cost 2.50
         sort keywords.txt | brandctl submit acme --file - --priority low
 
     Options:
@@ -51,6 +55,9 @@ def submit(
         priority: high, normal or low: higher ones go first in their brand. [default: normal]
         refresh: Rewrite existing articles about them, at their addresses, from new research.
         distinct: Each keyword is a subject of its own, even if it equals an existing one.
+        deadline: Time with a zone, such as 2026-12-03T14:00+01:00, at which the work on them ends. [default: as the brand's settings say]
+        deadline_hours: The same in hours from now on; give one of both.
+        max_cost: Dollars that their paid calls may cost together. [default: as the brand's settings say]
         key: Name of this request; a second request of that name begins no cycle.
         wait: Watch the keywords until they have ended or wait for you.
     """
@@ -68,6 +75,9 @@ def submit(
         priority=priority,
         refresh=refresh or None,
         distinct=distinct or None,
+        deadline=deadline,
+        deadline_hours=deadline_hours,
+        max_cost=max_cost,
         idempotency_key=key,
     )
     cycle_id = UUID(answer["cycle_id"])

@@ -31,8 +31,16 @@ async def monitor_database_url(make_database: Callable[[str], Awaitable[str]]) -
 
 
 @pytest.fixture
+async def gateway_database_url(make_database: Callable[[str], Awaitable[str]]) -> str:
+    return await make_database("gateway")
+
+
+@pytest.fixture
 async def service_urls(
-    make_database: Callable[[str], Awaitable[str]], broker_urls: dict[str, str], monitor_database_url: str
+    make_database: Callable[[str], Awaitable[str]],
+    broker_urls: dict[str, str],
+    monitor_database_url: str,
+    gateway_database_url: str,
 ) -> AsyncIterator[dict[str, str]]:
     async def settings(name: str, **more: Any) -> dict[str, Any]:
         return {"database_url": await make_database(name), "service_key": KEY, "http_port": 0, **more}
@@ -50,7 +58,7 @@ async def service_urls(
             orchestrator_url=url,
             gateway_keys=Fernet.generate_key().decode(),
             egress_reachable_networks="127.0.0.1/32",
-        )
+        ) | {"database_url": gateway_database_url}
         async with running(GatewayApp(GatewaySettings.model_validate(of_gateway))) as gateway:
             of_monitor = {
                 "database_url": monitor_database_url,

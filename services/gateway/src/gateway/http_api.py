@@ -32,6 +32,8 @@ from gateway.accounts.routes import (
     erasure_routes,
 )
 from gateway.calls.routes import spend_routes
+from gateway.chain_calls.context import ChainContext
+from gateway.chain_calls.routes import chain_routes
 from gateway.credentials import ProviderAccounts
 from gateway.credentials.routes import provider_routes
 from gateway.model import ChatCompletions
@@ -87,6 +89,7 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
         codes=problem_codes.ALL,
         description=DESCRIPTION,
     )
+    app.add_middleware(ChainContext)
     app.add_exception_handler(CallProblemError, answer_problem)
     connected = services.connected
     add_routes(
@@ -105,6 +108,7 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
         erasure_routes(connected.registry),
         *login_routes(connected.registry, connected.apps, connected.login_flow, connected.health),
         spend_routes(services.connections, services.spending),
+        chain_routes(services.connections),
         page_routes(services.reader),
         sign_in_routes(services.sign_in),
     )

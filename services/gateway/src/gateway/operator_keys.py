@@ -28,6 +28,7 @@ OPENED_BY_API_KEYS: Final = frozenset(
         "GET /v1/spend",
         "GET /v1/spend/calls",
         "GET /v1/spend/days",
+        "GET /v1/chain-calls",
         "PUT /v1/spend/caps/{scope}",
         "POST /v1/spend/stop",
         "POST /v1/spend/resume",

@@ -75,6 +75,7 @@ _MEANINGS: Final[Mapping[tuple[HTTPStatus, ...], Mapping[str, str]]] = {
     (HTTPStatus.UNPROCESSABLE_ENTITY,): {
         "account.request_not_allowed": "The account does not allow this request.",
         "budget.too_small": "The call may cost more than any day or month has.",
+        "cost.reached": "The call may cost more than its request has left.",
         "credentials.key_missing": "Give the key or the credentials again.",
         "key.used": "The `Idempotency-Key` was used for another call.",
         "mail.no_recipient": "The mail server takes mail for none of the addresses, for good.",

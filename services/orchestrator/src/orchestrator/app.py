@@ -41,6 +41,8 @@ from orchestrator.cycles import (
     AnswerConfirmation,
     Housekeeping,
     dispatch_overlooked,
+    end_late_keywords,
+    next_deadline,
     next_release,
     note_commit_losses,
     note_own_loss,
@@ -215,6 +217,13 @@ def _add_periodic_work(service: Service, settings: Settings) -> None:
         every=settings.longest_sleep,
         next_due=housekeeping.next_stall,
         shortest=timedelta(minutes=1),  # the brand of an overdue keyword may be locked right now
+    )
+    service.poll(
+        "deadlines",
+        partial(end_late_keywords, database, limits),
+        every=timedelta(seconds=10),  # for requests since the last look
+        next_due=next_deadline,
+        shortest=timedelta(seconds=1),  # the brand may be locked right now
     )
     service.poll(
         "releases",

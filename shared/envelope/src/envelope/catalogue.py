@@ -23,6 +23,17 @@ class MessageKind(StrEnum):
     """Broadcast: reports what happened, to every bound queue."""
 
 
+class LateRule(StrEnum):
+    """What becomes of a message after the deadline of its chain."""
+
+    RUNS = "runs"
+    """It is handled as ever: it reports what has happened, clears up, or settles what has begun."""
+    ENDS = "ends"
+    """No further attempt begins."""
+    ENDS_UNBEGUN = "ends_unbegun"
+    """It ends if no attempt has begun. Otherwise its effects may be there already, and it is handled to the end."""
+
+
 @dataclass(frozen=True, slots=True)
 class MessageType:
     """A message type with its queue, producers and consumers."""
@@ -36,6 +47,7 @@ class MessageType:
     consumers: tuple[str, ...]
     for_others: bool = False
     """An integration event: no service of this system handles it."""
+    late: LateRule = LateRule.RUNS
 
     @property
     def meaning(self) -> tuple[str, ...]:
@@ -68,11 +80,19 @@ class MessageSpec:
     to: str = ""
     """The service that handles the command; empty for events."""
     for_others: bool = False
+    late: LateRule = LateRule.RUNS
 
 
-def command(name: str, payload: type[Payload], *, to: str, producers: Collection[str]) -> MessageSpec:
-    """Declares a message that asks the service `to` for something."""
-    return MessageSpec(name, MessageKind.COMMAND, payload, tuple(producers), to)
+def command(
+    name: str,
+    payload: type[Payload],
+    *,
+    to: str,
+    producers: Collection[str],
+    late: LateRule = LateRule.RUNS,
+) -> MessageSpec:
+    """Declares a message that asks the service `to` for something. `late` says what its chain's deadline means for it."""
+    return MessageSpec(name, MessageKind.COMMAND, payload, tuple(producers), to, late=late)
 
 
 def event(
@@ -200,7 +220,14 @@ class Catalogue(Mapping[str, MessageType]):
         else:
             queue, consumers = self.events_queue, (self.router,)
         return MessageType(
-            line.name, line.kind, line.payload, queue, line.producers, consumers, line.for_others
+            line.name,
+            line.kind,
+            line.payload,
+            queue,
+            line.producers,
+            consumers,
+            line.for_others,
+            line.late,
         )
 
     def _check(self, lines: Collection[MessageSpec]) -> None:

@@ -6,6 +6,8 @@ from uuid import UUID
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StringConstraints
 from uuid_utils.compat import uuid7
 
+from envelope.limits import NO_LIMITS, ChainLimits, MaxCost
+
 MAX_MESSAGE_BYTES: Final = 128 * 1024
 """The producer refuses larger messages: they carry references, not documents."""
 
@@ -69,7 +71,15 @@ class EnvelopeHead(BaseModel):
     """The same on every message of one chain."""
     causation_id: UUID | None = None
     """The `event_id` of the message that caused this one."""
+    deadline: AwareDatetime | None = None
+    """When the work of the chain must be done; messages that it causes carry it too."""
+    max_cost: MaxCost | None = None
+    """What the paid calls of the chain may cost together, in micro-dollars."""
     payload: dict[str, Any]
+
+    @property
+    def limits(self) -> ChainLimits:
+        return _limits(self)
 
 
 class DomainMessage(BaseModel, Generic[PayloadT_co]):
@@ -86,7 +96,19 @@ class DomainMessage(BaseModel, Generic[PayloadT_co]):
     timestamp: AwareDatetime
     correlation_id: CorrelationId | None = None
     causation_id: UUID | None = None
+    deadline: AwareDatetime | None = None
+    max_cost: MaxCost | None = None
     payload: PayloadT_co
+
+    @property
+    def limits(self) -> ChainLimits:
+        return _limits(self)
+
+
+def _limits(envelope: "EnvelopeHead | DomainMessage[Any]") -> ChainLimits:
+    if envelope.deadline is None and envelope.max_cost is None:
+        return NO_LIMITS
+    return ChainLimits(envelope.deadline, envelope.max_cost)
 
 
 Message = DomainMessage[Payload]

@@ -4,7 +4,14 @@ A service author writes handlers and one `app.py`; see the README beside this pa
 """
 
 from messaging.command_line import command_line
-from messaging.errors import BrokerUnavailableError, RetryLater, Unprocessable, UnroutableError, WaitFor
+from messaging.errors import (
+    BrokerUnavailableError,
+    CostReached,
+    RetryLater,
+    Unprocessable,
+    UnroutableError,
+    WaitFor,
+)
 from messaging.flow.dead_letters import DeadLetter
 from messaging.flow.dependencies import Dependency
 from messaging.flow.handlers import (
@@ -28,6 +35,7 @@ __all__ = [
     "BrokerUnavailableError",
     "CommitLoss",
     "Context",
+    "CostReached",
     "Database",
     "DeadLetter",
     "Dependency",

@@ -36,6 +36,10 @@ class Unprocessable(Exception):  # noqa: N818  (as above)
     """No attempt can succeed: dead-letter the message at once. Say what is wrong and what to do about it."""
 
 
+class CostReached(Unprocessable):
+    """The next paid call may cost more than the chain of the message has left: dead-letter it with the reason `cost_reached`."""
+
+
 class BrokerUnavailableError(Exception):
     """No confirmation from the broker in time; the publish may or may not have arrived."""
 

@@ -57,6 +57,8 @@ class Reason(StrEnum):
     DELIVERY_LIMIT = "delivery_limit"
     EXPIRED = "expired"
     CANCELLED = "cancelled"
+    DEADLINE_PASSED = "deadline_passed"
+    COST_REACHED = "cost_reached"
 
 
 # One more must still fit where it is written: an AMQP integer, a column.

@@ -1,5 +1,6 @@
 """Contents of the page of a brand's settings, and the changes of its form. Pure: no I/O."""
 
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -8,6 +9,7 @@ from console.pages import Form
 
 DEFAULT_TARGET: Final = "site"
 _LONGEST_NUMBER: Final = 9
+_AMOUNT: Final = re.compile(r"[0-9]{1,9}([.,][0-9]{1,6})?")
 SERVICES: Final = ("orchestrator", "monitor", "publisher", "research", "social")
 """Those that confirm an erasure; the gateway, if there is one, is the last."""
 GATEWAY: Final = "gateway"
@@ -16,7 +18,7 @@ GATEWAY: Final = "gateway"
 @dataclass(frozen=True, slots=True)
 class SettingField:
     name: str
-    kind: Literal["line", "text", "list", "number", "choice", "check", "clock", "zone"]
+    kind: Literal["line", "text", "list", "number", "amount", "choice", "check", "clock", "zone"]
     most: int = 0
     """Characters, or the highest number."""
     least: int = 0
@@ -73,6 +75,8 @@ GROUPS: Final = (
             SettingField("articles_per_day", "number", 10_000, 1),
             SettingField("stale_after_days", "number", 3650, 1),
             SettingField("refresh_stale", "number", 100, 1),
+            SettingField("deadline_hours", "number", 8760, 1),
+            SettingField("max_cost", "amount", 12),
         ),
     ),
     SettingGroup(
@@ -109,6 +113,8 @@ def _written(value: Any) -> str:
         return "1" if value else ""
     if isinstance(value, list | tuple):
         return "\n".join(value)
+    if isinstance(value, float):
+        return f"{value:.6f}".rstrip("0").rstrip(".")
     return "" if value is None else str(value)
 
 
@@ -139,6 +145,8 @@ def changed_policy(policy: Mapping[str, Any], typed: Mapping[str, str]) -> dict[
                 if not value and policy[name] is not None:
                     # Left out, it takes its default, which may be a number.
                     del wanted[name]
+            case "amount":
+                wanted[name] = amount_of(value)
             case "choice":
                 wanted[name] = value or None
             case _:
@@ -155,6 +163,11 @@ def _number(text: str) -> int | str | None:
     if not text:
         return None
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER else text
+
+
+def amount_of(text: str) -> float | str | None:
+    """Returns an amount of money, with a point or a comma; any other text stays as typed, so that the service refuses it."""
+    return float(text.replace(",", ".")) if _AMOUNT.fullmatch(text) else text or None
 
 
 def _lines(text: str) -> list[str]:

@@ -70,6 +70,31 @@ async def _ask_each(
     return dict(zip(services, answers, strict=True))
 
 
+def _calls(viewer: PageViewer, correlation_id: str, after: str) -> Awaitable[Any]:
+    """Asks the gateway for the calls that it made for the chain."""
+    return viewer.gateway.list_chain_calls(
+        correlation_id=correlation_id, after=views.id_of(after), limit=views.CALLS_SIZE
+    )
+
+
+@router.get("/chains/{correlation_id}/calls.{ending}")
+async def show_calls_file(correlation_id: str, ending: Format, viewer: Viewer) -> Response:
+    """The calls of the gateway for the chain as a file, the oldest first."""
+    _check(viewer, correlation_id)
+
+    async def read(after: str | None) -> Mapping[str, Any]:
+        found = await viewer.gateway.list_chain_calls(
+            correlation_id=correlation_id, after=after, limit=PAGE_ROWS
+        )
+        return {"items": [views.call_row(each) for each in found["items"]], "next": found["next"]}
+
+    try:
+        first = await read(None)
+    except ClientError as error:
+        raise HTTPException(HTTPStatus.SERVICE_UNAVAILABLE, viewer.t("chains.no_file")) from error
+    return file_answer(viewer.t, ListPages(first, read), views.CALL_COLUMNS, "chain-calls", ending)
+
+
 @router.get(FIND)
 async def find_chains(request: Request, viewer: Viewer) -> Response:
     """The chains of a keyword, an article, a post or a message, whose spelling or id is in the address."""
@@ -171,7 +196,7 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
 
     keywords = viewer.orchestrator.search_for_keywords
     states: tuple[KeywordState, ...] = views.UNDER_WAY if is_first else ()
-    found, waiting, running, letters, *under_way = await asyncio.gather(
+    found, waiting, running, letters, last_keywords, calls, *under_way = await asyncio.gather(
         _ask_each(
             viewer,
             places,
@@ -201,6 +226,9 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
             "orchestrator",
             keywords(correlation_id=correlation_id, limit=views.MOST_KEYWORDS) if is_first else nothing(),
         ),
+        viewer.ask_one("gateway", _calls(viewer, correlation_id, request.query_params.get("calls", "")))
+        if is_first
+        else nothing(),
         *(
             viewer.ask_one(
                 "orchestrator",
@@ -209,7 +237,6 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
             for each in states
         ),
     )
-    last_keywords = under_way.pop(0)
     answered = {name: answer for name, answer in found.items() if isinstance(answer, Mapping)}
     line = message_chains.merge(answered, places, size=views.PAGE_SIZE)
     return page(
@@ -235,6 +262,11 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
         running=views.running_of(running, correlation_id),
         letters=views.letters_of(letters),
         monitor=letters,
+        calls=calls,
+        call_lines=views.calls_of(calls, viewer.t),
+        calls_spent=views.spent_of(calls, viewer.t),
+        next_calls=calls["next"] if isinstance(calls, Mapping) and is_first else None,
+        is_first_calls=not request.query_params.get("calls"),
         since=views.since_of(found.values()),
         traces=views.jaeger_search(
             parts_of(request).settings.jaeger_public_url, correlation_id, datetime.now(UTC)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode
@@ -9,6 +10,8 @@ from uuid import UUID
 
 from client import message_chains
 from client.message_chains import TreeLine
+from console.money.views import MICROS, dollars
+from console.texts import Texts
 
 if TYPE_CHECKING:
     from client.services.orchestrator import KeywordState
@@ -21,6 +24,11 @@ COLUMNS: Final = (
     "attempts_made", "due_at", "attempt", "waits_for", "exception_type", "detail",
 )  # fmt: skip
 """Of the files."""
+CALL_COLUMNS: Final = (
+    "began_at", "ended_at", "took_seconds", "kind", "target", "subject", "state", "problem", "spent_dollars", "brand", "id",
+)  # fmt: skip
+"""Of the files of calls."""
+CALLS_SIZE: Final = 50
 JSON_COLUMNS: Final = (*COLUMNS, "attempts")
 UNDER_WAY: Final["tuple[KeywordState, ...]"] = (
     "queued",
@@ -36,6 +44,65 @@ _BEFORE: Final = timedelta(minutes=5)
 """Clocks may differ by as much."""
 _TIMED: Final = 7
 _OPEN: Final = ("open", "replaying")
+
+
+@dataclass(frozen=True, slots=True)
+class CallLine:
+    """A call of the gateway, as the page shows it."""
+
+    began_at: str
+    took: str
+    """Empty while it is under way."""
+    kind: str
+    target: str
+    subject: str
+    outcome: str
+    """A text below `chains.call_outcomes`."""
+    problem: str | None
+    cost: str
+
+
+def calls_of(answer: Any, t: Texts) -> list[CallLine]:
+    """Returns the calls that the gateway made for the chain, the oldest first."""
+    items = answer["items"] if isinstance(answer, Mapping) else ()
+    return [
+        CallLine(
+            each["began_at"],
+            "" if (took := _took(each)) is None else message_chains.duration(took),
+            each["kind"],
+            each["target"],
+            each["subject"],
+            _outcome(each),
+            each["problem"],
+            dollars(each["spent"], t) if each["spent"] else "",
+        )
+        for each in items
+    ]
+
+
+def spent_of(answer: Any, t: Texts) -> str:
+    """Returns what all calls of the chain cost; empty if that is nothing."""
+    return dollars(answer["spent"], t) if isinstance(answer, Mapping) and answer.get("spent") else ""
+
+
+def call_row(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns a call as a row of the files."""
+    return {**call, "took_seconds": _took(call), "spent_dollars": call["spent"] / MICROS}
+
+
+def _took(call: Mapping[str, Any]) -> float | None:
+    if call["ended_at"] is None:
+        return None
+    began, ended = (datetime.fromisoformat(call[name]) for name in ("began_at", "ended_at"))
+    return (ended - began).total_seconds()
+
+
+def _outcome(call: Mapping[str, Any]) -> str:
+    if call["problem"]:
+        return "failed"
+    return {"settled": "answered", "presumed": "presumed", "released": "not_sent"}.get(
+        call["state"], "under_way"
+    )
 
 
 def waiting_of(answers: Mapping[str, Any]) -> list[dict[str, Any]]:

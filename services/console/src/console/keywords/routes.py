@@ -16,6 +16,7 @@ from client import RefusedError
 from console.keywords import cycles, mass, subjects, views
 from console.list_filters import ListFilter, safe_link
 from console.mass_actions.acting import MOST_AT_ONCE
+from console.money.views import typed_dollars
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, once_or_refused, page, redirect
 from console.saved_views import saved_views
 from console.service_clients import PersonClients
@@ -127,7 +128,16 @@ async def _form(
     status: int = HTTPStatus.OK,
     **typed: Any,
 ) -> Response:
-    values = {"typed": "", "priority": "normal", "refresh": False, "distinct": False, "chosen": [], **typed}
+    values = {
+        "typed": "",
+        "priority": "normal",
+        "refresh": False,
+        "distinct": False,
+        "chosen": [],
+        "deadline_hours": "",
+        "max_cost": "",
+        **typed,
+    }
     parts = await viewer.gather(
         topics=viewer.research.list_topics(brand, limit=_TOPICS),
         documents=viewer.research.list_documents(brand, state="waiting", limit=1),
@@ -160,6 +170,8 @@ async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: Fo
         "refresh": "refresh" in form,
         "distinct": "distinct" in form,
         "chosen": chosen,
+        "deadline_hours": form.text("deadline_hours"),
+        "max_cost": form.text("max_cost"),
     }
     submitted = views.with_chosen(text, chosen)
     if not submitted.strip():
@@ -179,6 +191,9 @@ async def submit_keywords(request: Request, brand: str, viewer: Viewer, form: Fo
             priority=priority,  # type: ignore[arg-type]  # the service checks it
             refresh=typed["refresh"],
             distinct=typed["distinct"],
+            # As typed: the service checks them.
+            deadline_hours=typed["deadline_hours"] or None,
+            max_cost=typed_dollars(typed["max_cost"]),  # type: ignore[arg-type]
             idempotency_key=form.once or None,
             content_type=views.list_type(submitted),
         )
@@ -210,6 +225,12 @@ async def show_keyword(request: Request, brand: str, keyword_id: str, viewer: Vi
         )
         if viewer.may(Scope.OPERATE)
         else _nothing(),
+        # The gateway is shared by all brands, and tells those alone who may see all.
+        calls=viewer.ask_one(
+            "gateway", viewer.gateway.list_chain_calls(correlation_id=item["correlation_id"], limit=1)
+        )
+        if viewer.person.brands is None
+        else _nothing(),
     )
     workflow, content = parts["workflow"] or None, parts["content"] or None
     line = views.keyword_line(item)
@@ -233,6 +254,7 @@ async def show_keyword(request: Request, brand: str, keyword_id: str, viewer: Vi
         workflow=parts["workflow"],
         letters=parts["letters"],
         content=content,
+        limits=views.limits_of(item, parts["calls"], viewer.t),
         published=safe_link(item["published_url"]),
         safe=safe_link,
         is_open=item["state"] not in views.ENDED,

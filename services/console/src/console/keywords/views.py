@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
+from console.money.views import MICROS, dollars
+from console.texts import Texts
+
 STATES: Final = (
     "queued",
     "writing",
@@ -59,6 +62,7 @@ _NAMED_STEPS: Final = frozenset(
 _SECTION: Final = re.compile(r"section ([0-9]{1,4})(\.mend|\.judge)?")
 _ID: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
 _CODE: Final = re.compile(r"([a-z]+(?:_[a-z]+)+)\s*[:(]\s*")
+_OVER_LIMIT: Final = re.compile(r"the deadline of |its deadline passed|the cost limit was reached")
 _POST_WAITS: Final = re.compile(r"needs_review: post [0-9a-f-]{36} waits for a person")
 _CSV_HEADER: Final = re.compile(r'^\s*(?:[\w"]+\s*[,;\t]\s*)*"?keyword"?\s*(?:[,;\t]|$)', re.IGNORECASE)
 
@@ -165,7 +169,9 @@ def advice_for(
     brand, state, reason = item["brand_slug"], item["state"], item["reason"] or ""
     waits, again = item["waits"] or "", KeywordAdvice("again")
     found: dict[str, tuple[KeywordAdvice, ...]] = {
-        "refused": (KeywordAdvice("other_words"), again),
+        "refused": (KeywordAdvice("other_limits"),)
+        if _OVER_LIMIT.match(reason)
+        else (KeywordAdvice("other_words"), again),
         "failed": (again,),
         "rejected": (again,),
         "cancelled": (again,),
@@ -182,6 +188,33 @@ def advice_for(
     if state == "writing" and workflow and workflow["state"] == "stuck":
         return (KeywordAdvice("retry_writing"),)
     return found.get(state, ())
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordLimits:
+    """What the request of a keyword may take, and what it has cost; None: no limit, or not known."""
+
+    deadline: str | None
+    max_cost: str | None
+    spent: str | None
+
+
+def limits_of(item: Mapping[str, Any], calls: Any, t: Texts) -> KeywordLimits | None:
+    """The limits of a keyword's request, and its cost if the gateway told it; None if there is nothing to show.
+
+    Args:
+        item: the keyword; an orchestrator of a version before tells no limits.
+        calls: the gateway's answer about the chain; anything else if there is none.
+        t: the reader's texts.
+    """
+    cost = item.get("max_cost")
+    told = calls if isinstance(calls, Mapping) and calls["calls"] else None
+    found = KeywordLimits(
+        item.get("deadline"),
+        None if cost is None else dollars(round(cost * MICROS), t),
+        None if told is None else dollars(told["spent"], t),
+    )
+    return found if any((found.deadline, found.max_cost, found.spent)) else None
 
 
 @dataclass(frozen=True, slots=True)

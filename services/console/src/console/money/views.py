@@ -13,7 +13,7 @@ ALL: Final = "*"
 SPANS: Final = (14, 30, 90)
 """Numbers of days that a person can choose."""
 MOST_BRANDS: Final = 100
-_MICROS: Final = 1_000_000
+MICROS: Final = 1_000_000
 _CENTS: Final = Decimal("0.01")
 _FINEST: Final = Decimal("0.000001")
 _BAR: Final = 10
@@ -22,7 +22,7 @@ _HEIGHT: Final = 100
 
 def dollars(micros: int, t: Texts) -> str:
     """Writes micro-dollars: whole cents from a dollar on, below it as much as there is. Never rounded down."""
-    amount = Decimal(micros) / _MICROS
+    amount = Decimal(micros) / MICROS
     amount = amount.quantize(_CENTS if amount >= 1 else _FINEST, ROUND_CEILING)
     whole, _, part = f"{amount:,f}".partition(".")
     written = f"{whole}.{part[:2]}{part[2:].rstrip('0')}"
@@ -40,7 +40,7 @@ def typed_dollars(typed: str) -> str | None:
 
 def plain_dollars(micros: int | None) -> str:
     """An amount as a form field has it; empty for no cap."""
-    return "" if micros is None else f"{Decimal(micros) / _MICROS:f}"
+    return "" if micros is None else f"{Decimal(micros) / MICROS:f}"
 
 
 @dataclass(frozen=True, slots=True)

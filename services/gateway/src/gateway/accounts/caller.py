@@ -25,6 +25,7 @@ from gateway.accounts.registry import AccountRegistry, UnsealedAccount, identiti
 from gateway.accounts.renewal import CredentialRenewal
 from gateway.accounts.sender import Deadline, RequestSender
 from gateway.calls import CallRequest, PaidCalls, fingerprint
+from gateway.chain_calls import ChainRecorder
 from gateway.limits import Permit, PermitDelay
 from gateway.outcomes import AnsweredCall, FailedCall
 from gateway.problems import CallProblem, CallProblemError
@@ -89,6 +90,7 @@ class AccountCaller:
         self._rate_limiter = rate_limiter
         self._paid_calls = paid_calls
         self._sender = sender
+        self._recorder = ChainRecorder(connections)
         self._in_hand: set[asyncio.Task[Any]] = set()
 
     async def ask(self, wanted: AccountCall) -> AccountReply:
@@ -138,7 +140,9 @@ class AccountCaller:
         cost = unsealed.kind.cost(unsealed.context, wanted.request)
         if not cost:
             call = await self._rate_limiter.begin(unsealed, wanted.brand, wanted.effect, deadline)
-            return await self._carry_out(call, unsealed, ask, wanted, deadline)
+            name, subject = unsealed.account.name, f"{wanted.request.method} {ask.path}"
+            async with self._recorder.recorded("account", name, subject, brand=wanted.brand):
+                return await self._carry_out(call, unsealed, ask, wanted, deadline)
         return await self._pay(unsealed, ask, wanted, deadline, cost)
 
     async def _pay(
@@ -183,6 +187,7 @@ class AccountCaller:
             maximum=cost,
             within=timedelta(seconds=wanted.seconds) + 2 * _MARGIN,
             fresh=timedelta(),
+            kind="account",
         )
         await self._paid_calls.execute(asked, send, turn)
         return told[-1]

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from pydantic import JsonValue
 
+from gateway.chain_calls.store import CallKind
 from gateway.outcomes import AnsweredCall
 from gateway.problems import CallProblem
 
@@ -46,6 +47,8 @@ class CallRequest:
     within: timedelta
     fresh: timedelta
     key: str | None = None
+    kind: CallKind = "model"
+    """What is called."""
 
 
 def answer_outcome(paid: AnsweredCall) -> dict[str, Any]:

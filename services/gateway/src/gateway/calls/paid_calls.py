@@ -14,6 +14,7 @@ import structlog
 from pydantic import JsonValue
 
 from chassis import Connection, Connections, DatabaseUnavailableError
+from chassis.http import chain_headers
 from gateway.calls import store
 from gateway.calls.counts import CallCounts
 from gateway.calls.domain import (
@@ -160,7 +161,9 @@ class PaidCalls:
         One transaction locks the budget, then the rate limiter, then writes the call.
         """
         async with connection.transaction():
-            charge = await self._spending.admit(connection, call_request.brand, call_request.maximum)
+            charge = await self._spending.admit(
+                connection, call_request.brand, call_request.maximum, chain_headers.current()
+            )
             decided = await turn(connection)
             sent = isinstance(decided, Permit)
             lease = call_request.within + AFTER_THE_CALL if sent else _TO_ITS_TURN

@@ -8,7 +8,10 @@ from typing import Any, Final
 from uuid import UUID
 
 from chassis import Connection
+from chassis.http import chain_headers
 from gateway.calls.domain import CallRequest
+from gateway.chain_calls import store as chains
+from gateway.chain_calls.store import NewChainCall
 from gateway.money import Charge
 from gateway.money import store as money
 
@@ -138,6 +141,19 @@ async def begin(
         first_asked_at,
         call_request.fresh,
     )
+    chain = chain_headers.current()
+    if call is not None and chain is not None:
+        await money.add_to_chain(connection, charge, reserved=charge.amount, spent=0)
+        made = NewChainCall(
+            chain.id,
+            call_request.brand,
+            call_request.kind,
+            call_request.provider,
+            call_request.subject,
+            call,
+            is_limited=charge.chain is not None,
+        )
+        await chains.begin(connection, made)
     return call
 
 
@@ -179,7 +195,27 @@ async def end(
 
     A slow process may still end a call that was presumed spent. A released call stays as it is: it was never sent.
     """
-    await connection.execute(
+    if call.charge.chain is None:
+        await _end(connection, call, state, spent, usage, outcome)
+        return
+    async with connection.transaction():
+        before = await _end(connection, call, state, spent, usage, outcome)
+        if before is not None:
+            await money.add_to_chain(
+                connection, call.charge, reserved=-before["reserved"], spent=spent - before["spent"]
+            )
+
+
+async def _end(
+    connection: Connection,
+    call: OpenCall,
+    state: str,
+    spent: int,
+    usage: dict[str, int],
+    outcome: dict[str, Any],
+) -> Any:
+    """Returns what the call had set aside and spent before; None if it stays as it is."""
+    return await connection.fetchrow(
         """
         with locked as materialized (
             select scope, period, begins, reserved, spent
@@ -201,6 +237,7 @@ async def end(
         update spend set reserved = locked.reserved - ended.reserved, spent = locked.spent + $3 - ended.spent
         from ended, locked
         where spend.scope = locked.scope and spend.period = locked.period and spend.begins = locked.begins
+        returning ended.reserved, ended.spent
         """,
         call.id,
         state,
@@ -215,13 +252,15 @@ async def list_overdue(connection: Connection, limit: int) -> list[OpenCall]:
     """Open calls of processes that count as dead."""
     rows = await connection.fetch(
         """
-        select id, brand, provider, day, maximum from calls
+        select calls.id, calls.brand, provider, day, maximum, chain
+        from calls left join chain_calls as c on c.call_id = calls.id and c.is_limited
         where state in ('reserved', 'sent') and lease_until <= clock_timestamp() order by lease_until limit $1
         """,
         limit,
     )
     return [
-        OpenCall(row["id"], row["provider"], Charge(row["brand"], row["day"], row["maximum"])) for row in rows
+        OpenCall(row["id"], row["provider"], Charge(row["brand"], row["day"], row["maximum"], row["chain"]))
+        for row in rows
     ]
 
 
@@ -260,6 +299,7 @@ async def forget(connection: Connection, answers: timedelta, ledger: timedelta) 
         "delete from idempotency_keys where began_at < clock_timestamp() - $1::interval", answers
     )
     await connection.execute("delete from calls where ended_at < clock_timestamp() - $1::interval", ledger)
+    await chains.forget(connection, ledger)
 
 
 async def entries(

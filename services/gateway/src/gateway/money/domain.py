@@ -89,6 +89,8 @@ class Charge:
     brand: str
     day: date
     amount: int
+    chain: str | None = None
+    """The chain with a limit in which it counts, too."""
 
     @property
     def accounts(self) -> tuple[tuple[str, BudgetPeriod, date], ...]:
@@ -143,6 +145,28 @@ class BudgetTooSmall:
     scope: str
     period: BudgetPeriod
     cap: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChainCostReached:
+    """The chain may cost too little for this call."""
+
+    max_cost: int
+    left: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChainReserved:
+    """The chain may have enough left once its calls under way have ended."""
+
+
+def chain_refusal(amount: int, taken: BudgetUse, max_cost: int) -> ChainCostReached | ChainReserved | None:
+    """Returns why a call of a chain with a limit is refused, or None. A call that costs nothing is never refused."""
+    if amount and taken.spent + amount > max_cost:
+        return ChainCostReached(max_cost, max(max_cost - taken.spent, 0))
+    if amount and taken.spent + taken.reserved + amount > max_cost:
+        return ChainReserved()
+    return None
 
 
 def refusal(

@@ -1,19 +1,24 @@
 """Sets money aside before a call and charges it afterwards, within caps that hold over all replicas."""
 
+from dataclasses import replace
 from datetime import timedelta
 from http import HTTPStatus
 from typing import assert_never
 
 from chassis import Connection
+from chassis.http.chain_headers import Chain
 from gateway.money import store
 from gateway.money.domain import (
     ALL,
     BudgetExhausted,
     BudgetReserved,
     BudgetTooSmall,
+    ChainCostReached,
+    ChainReserved,
     Charge,
     SpendingCaps,
     SpendingStopped,
+    chain_refusal,
     dollars,
     refusal,
 )
@@ -40,11 +45,13 @@ class SpendingControl:
         self._each = each
         self._together = together
 
-    async def admit(self, connection: Connection, brand: str, amount: int) -> Charge:
-        """Checks the caps and returns the charge. Its accounts stay locked until the transaction ends, which must set it aside.
+    async def admit(
+        self, connection: Connection, brand: str, amount: int, chain: Chain | None = None
+    ) -> Charge:
+        """Checks the caps, and the limit of the `chain`, and returns the charge. Its accounts stay locked until the transaction ends, which must set it aside.
 
         Raises:
-            CallProblemError: `budget.exhausted`, `budget.set_aside`, `budget.too_small` or `spending.stopped`.
+            CallProblemError: `cost.reached`, `budget.exhausted`, `budget.set_aside`, `budget.too_small` or `spending.stopped`.
         """
         charge, taken = await store.lock(connection, brand, amount)
         # Read after the lock, so caps that changed during the wait count.
@@ -55,7 +62,12 @@ class SpendingControl:
         ]
         if (refused := refusal(charge, taken, caps)) is not None:
             raise CallProblemError(_problem(refused, charge))
-        return charge
+        if chain is None or chain.max_cost is None:
+            return charge
+        spent = await store.lock_chain(connection, brand, chain.id)
+        if (reached := chain_refusal(amount, spent, chain.max_cost)) is not None:
+            raise CallProblemError(_chain_problem(reached, charge))
+        return replace(charge, chain=chain.id)
 
     def caps_of(self, scope: str, own: store.OperatorCaps | None) -> SpendingCaps:
         """The effective caps of a scope."""
@@ -99,6 +111,28 @@ def _problem(
                 f"this may cost {dollars(charge.amount)} dollars, and no more than {dollars(cap)} may be spent"
                 f" {_by(scope)} in any {period.value}: `brandctl spend cap` raises that",
                 HTTPStatus.UNPROCESSABLE_ENTITY,
+            )
+        case other:
+            assert_never(other)
+
+
+def _chain_problem(refused: ChainCostReached | ChainReserved, charge: Charge) -> CallProblem:
+    match refused:
+        case ChainCostReached(max_cost, left):
+            return CallProblem(
+                "cost.reached",
+                f"{dollars(left)} of the {dollars(max_cost)} dollars that the request may cost are left, and this call may cost"
+                f" {dollars(charge.amount)}",
+                HTTPStatus.UNPROCESSABLE_ENTITY,
+            )
+        case ChainReserved():
+            return CallProblem(
+                "budget.set_aside",
+                "what the request may still cost is set aside for its calls under way; some of it is free again when they have"
+                " ended",
+                HTTPStatus.PAYMENT_REQUIRED,
+                transient=True,
+                after=_UNTIL_SETTLED,
             )
         case other:
             assert_never(other)

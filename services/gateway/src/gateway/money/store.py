@@ -86,6 +86,35 @@ async def lock_again(connection: Connection, charge: Charge) -> None:
     )
 
 
+async def lock_chain(connection: Connection, brand: str, chain: str) -> BudgetUse:
+    """Locks what a chain with a limit has spent until the transaction ends, after the accounts of its call."""
+    row = await connection.fetchrow(
+        """
+        insert into chain_spend (brand, chain) values ($1, $2)
+        on conflict (brand, chain) do update set changed_at = clock_timestamp() returning spent, reserved
+        """,
+        brand,
+        chain,
+    )
+    assert row is not None
+    return BudgetUse(row["spent"], row["reserved"])
+
+
+async def add_to_chain(connection: Connection, charge: Charge, *, reserved: int, spent: int) -> None:
+    """Adds to what the charge's chain has spent and set aside, if it has a limit; either amount may be negative."""
+    if charge.chain is not None:
+        await connection.execute(
+            """
+            update chain_spend set reserved = reserved + $3, spent = spent + $4, changed_at = clock_timestamp()
+            where brand = $1 and chain = $2
+            """,
+            charge.brand,
+            charge.chain,
+            reserved,
+            spent,
+        )
+
+
 async def add(connection: Connection, charge: Charge, *, reserved: int, spent: int) -> None:
     """Adds to the locked accounts of a charge; either amount may be negative."""
     await connection.execute(
@@ -98,6 +127,7 @@ async def add(connection: Connection, charge: Charge, *, reserved: int, spent: i
         reserved,
         spent,
     )
+    await add_to_chain(connection, charge, reserved=reserved, spent=spent)
 
 
 def columns(charge: Charge) -> tuple[list[str], list[str], list[date]]:

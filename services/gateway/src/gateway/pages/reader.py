@@ -11,6 +11,7 @@ import structlog
 
 from chassis import Connections
 from chassis.http.client import retry_after
+from gateway.chain_calls import ChainRecorder
 from gateway.egress import (
     EgressClient,
     EgressRefusedError,
@@ -86,6 +87,7 @@ class PageReader:
         self._connections = connections
         self._egress = egress
         self._policy = policy
+        self._recorder = ChainRecorder(connections)
         self._robots = RobotsTxt(connections, egress, policy.pause)
         self._under_way: dict[tuple[str, bool], asyncio.Task[PageResponse]] = {}
 
@@ -184,6 +186,10 @@ class PageReader:
                 await store.end_reading(connection, address, me)
 
     async def _ask(self, target: EgressUrl, known: PageResponse | None, *, feed: bool) -> PageResponse:
+        async with self._recorder.recorded("page", target.host, "feed" if feed else "page", brand=None):
+            return await self._ask_site(target, known, feed=feed)
+
+    async def _ask_site(self, target: EgressUrl, known: PageResponse | None, *, feed: bool) -> PageResponse:
         found = await self._egress.get(
             target,
             self._policy.limits,

@@ -55,6 +55,7 @@ class WebSearch:
             within=timedelta(seconds=settings.seconds),
             fresh=self._fresh,
             key=wanted.key,
+            kind="search",
         )
 
         def paid(found: SearchOutcome) -> AnsweredCall:

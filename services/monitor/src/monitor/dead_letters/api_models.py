@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
@@ -10,6 +10,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, St
 from pydantic_core import from_json
 
 from chassis.http.api import Moment, View
+from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
+from envelope import MICROS, ChainLimits
 from monitor.dead_letters.domain import DeadLetterState
 from monitor.dead_letters.masking import mask, mask_text
 from monitor.dead_letters.store import OperatorDecision
@@ -175,6 +177,28 @@ class _Decision(BaseModel):
 
 class ReplayRequest(_Decision):
     reason: Reason | None = Field(default=None, description="Why you replay it; stored with the dead letter.")
+    deadline: Moment | None = Field(
+        default=None,
+        description="New deadline of its chain, in the future. One that died with the reason `deadline_passed` needs it.",
+    )
+    max_cost: Annotated[float, Field(ge=0.01, le=1_000_000)] | None = Field(
+        default=None,
+        description="US dollars that its chain may cost from now on, spent ones included."
+        " One that died with the reason `cost_reached` needs it.",
+    )
+
+    def limits(self) -> ChainLimits:
+        """The new limits.
+
+        Raises:
+            RefusalError: the deadline has passed.
+        """
+        if self.deadline is not None and self.deadline <= datetime.now(UTC):
+            raise RefusalError(
+                INVALID_REQUEST,
+                f"deadline: {self.deadline.isoformat()} has passed; name a time in the future",
+            )
+        return ChainLimits(self.deadline, None if self.max_cost is None else round(self.max_cost * MICROS))
 
 
 class StopRequest(_Decision):

@@ -7,12 +7,17 @@ from enum import StrEnum
 from typing import Final, NewType, assert_never
 from uuid import UUID
 
+from envelope import ChainLimits
+
 DeadMessageId = NewType("DeadMessageId", UUID)
 
 SILENT_AFTER: Final = timedelta(hours=24)
 """After this time a replay without an outcome is lost, for example because its queue was purged. Retries end much earlier."""
 
 ANNOUNCEMENT: Final = "dead_letter.recorded"
+_DEADLINE_PASSED: Final = "deadline_passed"
+_COST_REACHED: Final = "cost_reached"
+"""Reasons, as `messaging.Reason` has them."""
 
 
 class DeadLetterState(StrEnum):
@@ -90,6 +95,26 @@ def replay_refusal(dead: DeadLetterSnapshot) -> DeadLetterRefusal | None:
             return DeadLetterRefusal(RefusalKind.CONFLICT, _settled(dead, "replayed"))
         case _:
             assert_never(dead.state)
+
+
+def limit_refusal(reason: str, limits: ChainLimits) -> DeadLetterRefusal | None:
+    """Why a dead letter that was over a limit of its chain may not be replayed: it needs a new limit. None if it may.
+
+    Args:
+        reason: why it died.
+        limits: those that the replay gets.
+    """
+    if reason == _DEADLINE_PASSED and limits.deadline is None:
+        return DeadLetterRefusal(
+            RefusalKind.UNPROCESSABLE,
+            "its deadline has passed, so it would end again: give the replay a new `deadline`",
+        )
+    if reason == _COST_REACHED and limits.max_cost is None:
+        return DeadLetterRefusal(
+            RefusalKind.UNPROCESSABLE,
+            "its chain has reached its cost, so it would end again: give the replay a higher `max_cost`",
+        )
+    return None
 
 
 def discard_refusal(dead: DeadLetterSnapshot, *, now: datetime) -> DeadLetterRefusal | None:

@@ -85,7 +85,10 @@ async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction)
         if row.id in fresh and row.beginning.state is DeadLetterState.OPEN:
             _alert(row)
             if is_announced(row.type):
-                tx.send(_announcement(row, heads[message.event_id]), caused_by=message)
+                head = heads[message.event_id]
+                tx.send(
+                    _announcement(row, head), caused_by=message, limits=None if head is None else head.limits
+                )
 
 
 async def resolve(messages: Sequence[DomainMessage[DeadLetterResolved]], tx: Transaction) -> None:

@@ -8,7 +8,7 @@ from uuid import UUID
 import structlog
 
 from chassis.observing import chains
-from envelope import new_event_id
+from envelope import NO_LIMITS, ChainLimits, new_event_id
 from messaging import Database, Transaction
 from messaging.headers import REPLAY_OF
 from monitor.dead_letters import store
@@ -18,6 +18,7 @@ from monitor.dead_letters.domain import (
     DeadMessageId,
     discard_refusal,
     handled_resolution,
+    limit_refusal,
     replay_refusal,
     restore_refusal,
 )
@@ -70,16 +71,17 @@ class DeadLetterOperations:
         dead: UUID,
         decision: store.OperatorDecision = _NOTHING_SAID,
         brands: Collection[str] | None = None,
+        limits: ChainLimits = NO_LIMITS,
     ) -> ReplayResult | DeadLetterRefusal | UnknownDeadLetter:
-        """Sends a dead letter's message to its queue again. `brands` limits the caller to these; others count as unknown."""
+        """Sends a dead letter's message to its queue again, with new limits if given. `brands` limits the caller to these; others count as unknown."""
         async with self._database.transaction() as tx:
             claimed = await store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
                 return UnknownDeadLetter()
-            refusal = replay_refusal(claimed.standing)
+            refusal = replay_refusal(claimed.standing) or limit_refusal(claimed.reason, limits)
             if refusal is not None:
                 return refusal
-            replays = send_again(tx, [claimed])
+            replays = send_again(tx, [claimed], limits)
             await store.mark_replaying(tx.connection, replays, decision)
             (sent,) = tx.outgoing
         log.info(
@@ -99,16 +101,19 @@ class DeadLetterOperations:
         selection: store.DeadLetterSelection,
         limit: int,
         decision: store.OperatorDecision = _NOTHING_SAID,
+        limits: ChainLimits = NO_LIMITS,
     ) -> ReplayResult:
         """Replays up to `limit` of the selected open dead letters, the oldest first; those that no consumer could read stay open.
+
+        So do those that were over a limit of their chain, unless `limits` has a new one.
 
         The total size of one call is bounded: fewer than `limit` may be replayed although more are open.
         """
         async with self._database.transaction() as tx:
-            claimed, is_more = await store.lock_open(tx.connection, selection, limit, MOST_BYTES)
+            claimed, is_more = await store.lock_open(tx.connection, selection, limit, MOST_BYTES, limits)
             if not claimed:
                 return ReplayResult({})
-            replays = send_again(tx, claimed)
+            replays = send_again(tx, claimed, limits)
             await store.mark_replaying(tx.connection, replays, decision)
         log.info("dead_letters_replayed", count=len(replays), reason=decision.why, by=decision.by)
         return ReplayResult(replays, claimed[-1].standing.id if is_more else None)
@@ -188,11 +193,13 @@ async def _restore(
     return len(resolutions)
 
 
-def send_again(tx: Transaction, claimed: Sequence[store.LockedDeadLetter]) -> dict[DeadMessageId, UUID]:
+def send_again(
+    tx: Transaction, claimed: Sequence[store.LockedDeadLetter], limits: ChainLimits = NO_LIMITS
+) -> dict[DeadMessageId, UUID]:
     """Dead letter → `event_id` of its replay."""
     replays: dict[DeadMessageId, UUID] = {}
     for one in claimed:
-        replay = replay_of(one.payload, event_id=new_event_id(), now=one.now)
+        replay = replay_of(one.payload, event_id=new_event_id(), now=one.now, limits=limits)
         tx.send_raw(
             queue=one.queue,
             body=replay.body,

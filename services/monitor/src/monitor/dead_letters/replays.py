@@ -8,13 +8,13 @@ from uuid import UUID
 
 from pydantic import ValidationError
 
-from envelope import MAX_MESSAGE_BYTES, EnvelopeHead
+from envelope import MAX_MESSAGE_BYTES, NO_LIMITS, ChainLimits, EnvelopeHead
 
 # Numbers stay text: nothing is computed with them, and a float or a huge integer would not survive.
 _DECODER: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 _SPACE: Final = " \t\n\r"
-_ADDED_BYTES: Final = 200
-"""Room for `causation_id` and a longer `timestamp`."""
+_ADDED_BYTES: Final = 300
+"""Room for `causation_id`, a longer `timestamp` and new limits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +39,10 @@ def read_head(body: bytes) -> EnvelopeHead | None:
         return None
 
 
-def replay_of(body: bytes, *, event_id: UUID, now: datetime) -> Replay:
+def replay_of(body: bytes, *, event_id: UUID, now: datetime, limits: ChainLimits = NO_LIMITS) -> Replay:
     """A copy of the message with a new id and time, and the old id as its cause; all other fields stay, unknown ones too.
+
+    The given `limits` replace its own.
 
     Raises:
         ValueError: the body is not an envelope.
@@ -52,6 +54,10 @@ def replay_of(body: bytes, *, event_id: UUID, now: datetime) -> Replay:
     members["event_id"] = json.dumps(str(event_id))
     members["causation_id"] = json.dumps(str(head.event_id))
     members["timestamp"] = json.dumps(now.isoformat())
+    if limits.deadline is not None:
+        members["deadline"] = json.dumps(limits.deadline.isoformat())
+    if limits.max_cost is not None:
+        members["max_cost"] = json.dumps(limits.max_cost)
     text = ",".join(f"{json.dumps(name)}:{value}" for name, value in members.items())
     return Replay(event_id, head.type, head.correlation_id, head.event_id, f"{{{text}}}".encode())
 

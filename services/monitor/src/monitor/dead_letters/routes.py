@@ -175,7 +175,7 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
     ) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
         asked = request or ReplayRequest()
-        outcome = await operations.replay(dead, asked.decision(asked.reason), caller.brands)
+        outcome = await operations.replay(dead, asked.decision(asked.reason), caller.brands, asked.limits())
         return await _decided(database, dead, caller, "replayed", outcome)
 
     @routes.post(
@@ -226,7 +226,9 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
     async def replay_dead_letters(caller: MayOperate, request: BulkReplayRequest) -> BulkReplayStarted:
         decision = request.decision(request.reason)
         with _refusing_slow_searches():
-            done = await operations.replay_all(_selection(request, caller), request.limit, decision)
+            done = await operations.replay_all(
+                _selection(request, caller), request.limit, decision, request.limits()
+            )
         replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
         return BulkReplayStarted(replayed=len(replays), replays=replays, next=done.last)
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import JsonValue
 
 from chassis import Connection
-from envelope import DeadLetterResolved
+from envelope import NO_LIMITS, ChainLimits, DeadLetterResolved
 from messaging.headers import BAGGAGE, TRACEPARENT, TRACESTATE, Reason
 from monitor.dead_letters.domain import (
     DeadLetterSnapshot,
@@ -29,7 +29,7 @@ from monitor.dead_letters.masking import RULES
 _ORDER: Final = 7_305_811_405
 _STANDING: Final = "id, state, replayable, replayed_at, replay_event_id, resolution, asked_at"
 _CLAIMED: Final = (
-    f"{_STANDING}, queue, payload, headers->>'{TRACEPARENT}' as traceparent, headers->>'{TRACESTATE}' as tracestate,"
+    f"{_STANDING}, queue, reason, payload, headers->>'{TRACEPARENT}' as traceparent, headers->>'{TRACESTATE}' as tracestate,"
     f" headers->>'{BAGGAGE}' as baggage, clock_timestamp() as now"
 )
 _WORK: Final = "id, event_id, queue, work_ids, asked_at"
@@ -87,6 +87,8 @@ class LockedDeadLetter:
     """The headers of its trace; empty if it has none."""
     now: datetime
     """The database's time."""
+    reason: str = ""
+    """Why it died."""
 
 
 _ALL_OPEN: Final = DeadLetterFilter(DeadLetterState.OPEN)
@@ -338,11 +340,16 @@ async def lock_dead_letter(
 
 
 async def lock_open(
-    connection: Connection, selection: DeadLetterSelection, limit: int, most_bytes: int
+    connection: Connection,
+    selection: DeadLetterSelection,
+    limit: int,
+    most_bytes: int,
+    limits: ChainLimits = NO_LIMITS,
 ) -> tuple[list[LockedDeadLetter], bool]:
     """Locks up to `limit` of the selected open and replayable dead letters, the oldest first; skips locked rows.
 
     Dead letters with the reason `false_claim` are included only by id or group: their consumer would refuse most of them.
+    Those that were over a limit of their chain are included only with a new one among the `limits`.
 
     Returns:
         As many as fit into `most_bytes` of bodies, at least one; and whether there may be more.
@@ -350,6 +357,10 @@ async def lock_open(
     where, values = await _selected(connection, selection)
     if selection.ids is None and selection.wanted.group is None:
         where += f" and d.reason <> '{Reason.FALSE_CLAIM.value}'"
+    if limits.deadline is None:
+        where += f" and d.reason <> '{Reason.DEADLINE_PASSED.value}'"
+    if limits.max_cost is None:
+        where += f" and d.reason <> '{Reason.COST_REACHED.value}'"
     async with bounded_search(connection, is_search=selection.wanted.is_search):
         found = await connection.fetch(
             f"select d.id, octet_length(d.payload) as size from dead_messages d where replayable and {where}"  # noqa: S608 - constants
@@ -507,7 +518,9 @@ def _work_of(row: Any) -> WorkOfDeadLetter:
 
 def _claimed(row: Any) -> LockedDeadLetter:
     trace = {name: row[name] for name in (TRACEPARENT, TRACESTATE, BAGGAGE) if row[name] is not None}
-    return LockedDeadLetter(_standing(row), row["queue"], row["payload"], trace, row["now"])
+    return LockedDeadLetter(
+        _standing(row), row["queue"], row["payload"], trace, row["now"], reason=row["reason"]
+    )
 
 
 def _standing(row: Any) -> DeadLetterSnapshot:

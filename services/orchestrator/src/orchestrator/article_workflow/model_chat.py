@@ -6,6 +6,7 @@ from typing import Annotated, Final
 
 from pydantic import AfterValidator, BaseModel, Field, SecretStr, ValidationError
 
+from chassis.http import chain_headers
 from chassis.http.client import FailedError, UnavailableError
 from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header, reason_of
 from chassis.http.spans import Exchange, client_span
@@ -145,6 +146,7 @@ class ChatClient:
             "X-Brand": request.brand_slug,
             "Cache-Control": "no-cache",
             **exchange.headers,
+            **chain_headers.outgoing(),
         }
         question = {
             "model": self.model,

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from chassis.http.client import UnavailableError, retry_after
-from messaging import RetryLater, Unprocessable, WaitFor
+from messaging import CostReached, RetryLater, Unprocessable, WaitFor
 from writing.model.chat import FILTERED
 
 BUDGET: Final = "the model's budget"
@@ -32,6 +32,7 @@ _BREAKER_OPEN: Final = "provider.failing"
 """The provider fails for all calls, and the gateway calls it no more for now."""
 _NO_CREDIT: Final = "insufficient_quota"
 _CONTEXT_EXCEEDED: Final = frozenset({"exceed_context_size_error", "context_length_exceeded"})
+_COST_REACHED: Final = "cost.reached"
 _CONTEXT_TOO_LONG: Final = "model.context_too_long"
 _FILTERED_PROBLEM: Final = "model.content_filtered"
 _LONGEST_WAIT: Final = timedelta(minutes=10)
@@ -57,6 +58,7 @@ def refusal(status: int, retry_after_header: str | None, body: bytes) -> Excepti
         UnavailableError: the server is out of service for all calls.
         WaitFor: this command waits, and no attempt is counted.
         RetryLater: this attempt failed.
+        CostReached: the call may cost more than its chain has left.
         Unprocessable: no attempt would succeed; the message says what to do.
     """
     document = _document(body)
@@ -83,6 +85,8 @@ def _problem(problem: str, document: Mapping[str, Any], header: str | None) -> E
         return UnavailableError(detail, after=after)
     if document["transient"]:
         return RetryLater(f"{problem}: {detail}", after=after)
+    if problem == _COST_REACHED:
+        return CostReached(detail)
     if problem == _CONTEXT_TOO_LONG:
         return _context_too_small(detail)
     return Unprocessable(f"the gateway rejects the call to the model: {detail} ({problem}); then replay")

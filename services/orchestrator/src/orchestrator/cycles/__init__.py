@@ -4,6 +4,7 @@ from orchestrator.cycles.answer_confirmation import AnswerConfirmation
 from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
 from orchestrator.cycles.commit_losses import MARGIN, note_commit_losses, note_own_loss
 from orchestrator.cycles.control import cancel_writing, write_again
+from orchestrator.cycles.deadlines import end_late_keywords, next_deadline
 from orchestrator.cycles.dispatch import (
     DEFAULT_LIMITS,
     BrandLimits,
@@ -51,9 +52,11 @@ __all__ = [
     "dispatch_overlooked",
     "dispatch_waiting",
     "distinct_among",
+    "end_late_keywords",
     "fold_duplicates",
     "load_keywords",
     "lock_brand",
+    "next_deadline",
     "next_release",
     "note_commit_losses",
     "note_own_loss",

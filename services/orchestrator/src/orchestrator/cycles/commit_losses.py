@@ -132,6 +132,7 @@ def send_research_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> K
             correlation_id=row.correlation_id,
             trace=row.trace or row.trace_of_cycle,
             own_trace=not row.trace,
+            limits=row.limits,
         )
         for payload in decision.messages
     ]

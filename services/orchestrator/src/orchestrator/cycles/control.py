@@ -11,6 +11,7 @@ from uuid import UUID
 
 from chassis import Connection
 from chassis.http.problem_codes import RefusalError
+from envelope import ChainLimits
 from envelope.brand.payloads import Priority
 from messaging import Database, Transaction
 from orchestrator import problem_codes as codes
@@ -131,7 +132,11 @@ async def resume_brand(database: Database, slug: str, limits: BrandLimits) -> Br
 async def write_again(tx: Transaction, row: KeywordRow, *, now: datetime) -> UUID:
     """Sends a keyword's article to the writers again; returns the new command's id. The brand's lock must be held."""
     decision = domain.write_again(row.facts, row.keyword, now=now)
-    (event_id,) = [tx.send(each, correlation_id=row.correlation_id) for each in decision.messages]
+    # A person asks for it, so it may be late.
+    limits = ChainLimits(None if (at := row.limits.deadline) and at <= now else at, row.limits.max_cost)
+    (event_id,) = [
+        tx.send(each, correlation_id=row.correlation_id, limits=limits) for each in decision.messages
+    ]
     for payload in decision.messages:
         await await_repeated(tx.connection, payload, row.correlation_id)
     command = StageCommand(Stage.WRITING, event_id)

@@ -194,6 +194,7 @@ async def _send(tx: Transaction, rows: Sequence[KeywordRow], *, now: datetime) -
                 correlation_id=row.correlation_id,
                 trace=row.trace or row.trace_of_cycle,
                 own_trace=not row.trace,
+                limits=row.limits,
             )
             for payload in take_turn(row.facts, row.keyword, row.priority, now=now).messages
         ]

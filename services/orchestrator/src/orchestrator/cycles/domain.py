@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import NewType, TypeAlias, assert_never
 from uuid import UUID
 
-from envelope import Payload
+from envelope import Payload, deadline_in_words
 from envelope.brand.payloads import (
     ArticleContext,
     ContentGenerate,
@@ -68,6 +68,21 @@ RoutedEvent: TypeAlias = (
     | DeadLetterRecorded
 )
 
+_Answer: TypeAlias = (
+    ResearchCompleted
+    | ResearchFailed
+    | ContentGenerated
+    | ContentRefused
+    | ContentPublished
+    | ContentPublishFailed
+    | SocialPosted
+    | SocialFailed
+)
+"""The events by which services answer."""
+_DEADLINE_PASSED = "deadline_passed"
+_COST_REACHED = "cost_reached"
+"""Reasons of dead letters, as `messaging.Reason` has them."""
+
 
 class ReusedKeyError(ValueError):
     """The idempotency key was used for another request; the message names that request's cycle."""
@@ -102,14 +117,19 @@ def decide(
     fresh_content_id: ContentId,
     article: ArticleContext | None,
     turn: StepTurn = StepTurn.NOW,
+    deadline: datetime | None = None,
 ) -> StepDecision:
     """Applies an event to a keyword; returns its new facts and the messages to send.
 
     `fresh_content_id` becomes the id of the keyword's article if it has none. `article` is the stored article of the
-    keyword, if any. `turn` says whether writing may begin; if later, `take_turn` sends it. An event
+    keyword, if any. `turn` says whether writing may begin; if later, `take_turn` sends it. `deadline` is the event's. An event
     without news (a duplicate, a late one) changes nothing.
     """
-    learned = _learn(keyword, event, fresh_content_id)
+    learned = (
+        _lost(keyword, event, deadline)
+        if isinstance(event, DeadLetterRecorded)
+        else _learn(keyword, event, fresh_content_id)
+    )
     if learned == keyword:
         return StepDecision(keyword)
     # A keyword that has left its stage, or ended in it, no longer waits for a turn there.
@@ -264,6 +284,15 @@ def give_up(keyword: Keyword, *, waited: str, now: datetime, asked_twice: bool =
             assert_never(unreachable)
 
 
+def end_late(keyword: Keyword, deadline: datetime, *, now: datetime) -> Keyword:
+    """Ends a keyword without an article, as its deadline has passed. A late article continues it."""
+    stage = keyword.stage
+    if stage not in _WITHOUT_AN_ARTICLE:
+        return keyword
+    ended = replace(keyword, awaits_turn=False, follows=False, moved_at=now)
+    return _set_back(ended, stage, _too_late(stage, deadline))
+
+
 def fold(keyword: str) -> str:
     """The normal form of a keyword: equal forms mean the same keyword to a reader."""
     return unicodedata.normalize("NFKC", " ".join(keyword.split())).casefold()
@@ -287,7 +316,7 @@ def distinct_among(
     return frozenset(keyword for keyword, is_distinct in first.values() if is_distinct)
 
 
-def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) -> Keyword:  # noqa: PLR0911  (one for each event)
+def _learn(keyword: Keyword, event: _Answer, fresh_content_id: ContentId) -> Keyword:  # noqa: PLR0911  (one for each event)
     match event:
         case ResearchCompleted():
             if keyword.research_id is not None:
@@ -307,8 +336,6 @@ def _learn(keyword: Keyword, event: RoutedEvent, fresh_content_id: ContentId) ->
             return _answered(keyword, PostResult(event.platform, url=event.post_url))
         case SocialFailed():
             return _answered(keyword, PostResult(event.platform, reason=_why(event.reason, event.detail)))
-        case DeadLetterRecorded():
-            return _lost(keyword, event)
         case _ as unreachable:
             assert_never(unreachable)
 
@@ -364,12 +391,37 @@ def _without_article(keyword: Keyword, event: ResearchFailed | ContentRefused) -
     return keyword if keyword.held or keyword.cancelled else _set_back(keyword, Stage.WRITING, setback)
 
 
-def _lost(keyword: Keyword, event: DeadLetterRecorded) -> Keyword:
-    why = f"dead letter on {event.queue}: {_why(event.reason, event.detail)}"
+def _lost(keyword: Keyword, event: DeadLetterRecorded, deadline: datetime | None) -> Keyword:
     stage = _STAGE_OF_TYPE.get(event.message_type or "") or keyword.stage
     if stage is None or event.message_type in _WITHOUT_CONSEQUENCE:
         return keyword
+    if event.reason == _DEADLINE_PASSED:
+        return _set_back(keyword, stage, _too_late(stage, deadline))
+    if event.reason == _COST_REACHED:
+        return _set_back(keyword, stage, _too_dear(stage, event.detail))
+    why = f"dead letter on {event.queue}: {_why(event.reason, event.detail)}"
     return _set_back(keyword, stage, StageFailure(readable(why)))
+
+
+_WHILE = {
+    Stage.RESEARCH: "before its research was done",
+    Stage.WRITING: "while the article was written",
+    Stage.PUBLISHING: "before the article was published",
+    Stage.PROMOTING: "before its posts were sent",
+}
+_WITHOUT_AN_ARTICLE = frozenset({Stage.RESEARCH, Stage.WRITING})
+
+
+def _too_late(stage: Stage, deadline: datetime | None) -> StageFailure:
+    which = "its deadline" if deadline is None else f"the deadline of {deadline_in_words(deadline)}"
+    return StageFailure(f"{which} passed {_WHILE[stage]}", refused=stage in _WITHOUT_AN_ARTICLE)
+
+
+def _too_dear(stage: Stage, detail: str) -> StageFailure:
+    return StageFailure(
+        readable(f"the cost limit was reached {_WHILE[stage]}: {detail}"),
+        refused=stage in _WITHOUT_AN_ARTICLE,
+    )
 
 
 def _set_back(keyword: Keyword, stage: Stage, setback: StageFailure) -> Keyword:

@@ -11,7 +11,7 @@ from chassis.http.api import View
 from envelope.brand.payloads import Priority
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.keyword_times import KeywordTimes
-from orchestrator.cycles.models import KeywordView
+from orchestrator.cycles.models import KeywordView, in_dollars
 
 
 class KeywordTimesView(View):
@@ -57,6 +57,10 @@ class FoundKeywordView(KeywordView):
     moved_at: datetime
     """When it last changed."""
     times: KeywordTimesView
+    deadline: datetime | None
+    """When the work on its request ends; null: no deadline."""
+    max_cost: Annotated[float | None, Field(examples=[5.0])]
+    """US dollars that the paid calls of its request may cost together; null: no such limit."""
 
     @classmethod
     def of_row(cls, row: KeywordRow) -> Self:
@@ -71,6 +75,8 @@ class FoundKeywordView(KeywordView):
             accepted_at=row.accepted_at or row.facts.moved_at,
             moved_at=row.facts.moved_at,
             times=KeywordTimesView.of(row.times),
+            deadline=row.limits.deadline,
+            max_cost=in_dollars(row.limits.max_cost),
         )
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import structlog
 
-from envelope import DomainMessage, new_event_id
+from envelope import NO_LIMITS, ChainLimits, DomainMessage, Payload, new_event_id
 from envelope.brand.payloads import (
     ArticleContext,
     ContentGenerate,
@@ -20,6 +20,7 @@ from messaging import Transaction
 from orchestrator.article_workflow import ContentId, article_contexts, mark_published
 from orchestrator.cycles import keyword_rows, store
 from orchestrator.cycles.commit_losses import ResearchLosses, note_late_answers, send_research_again
+from orchestrator.cycles.deadlines import extend_limits
 from orchestrator.cycles.dispatch import (
     DEFAULT_LIMITS,
     NO_LOAD,
@@ -90,6 +91,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits
             fresh_content_id=_fresh_content_id(row, event),
             article=article,
             turn=turns.turn_of(row),
+            deadline=event.deadline,
         )
         if decision.keyword == row.facts:
             log.info("event_changed_nothing", event_id=str(event.event_id), state=row.facts.state)
@@ -99,7 +101,12 @@ async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits
             ends.append(replace(row, facts=decision.keyword))
         command = row.command
         for payload in decision.messages:
-            event_id = tx.send(payload, caused_by=event, correlation_id=row.correlation_id)
+            event_id = tx.send(
+                payload,
+                caused_by=event,
+                correlation_id=row.correlation_id,
+                limits=_limits_of(payload, event, row),
+            )
             if isinstance(payload, ContentGenerate):
                 command = StageCommand(Stage.WRITING, event_id)
         changed[(row.cycle_id, row.position)] = index.put(
@@ -107,6 +114,7 @@ async def route(events: Sequence[Event], tx: Transaction, *, limits: BrandLimits
         )
     _let_go(strange)
     await keyword_rows.save_keywords(tx.connection, list(changed.values()))
+    await extend_limits(tx.connection, events, index.find)
     await log_ended_keywords(each.as_ended for each in ends)
     await report_finished_work(tx, everything, index.rows)
     # Before keywords that follow another are settled: an article counts once it has its address.
@@ -243,6 +251,14 @@ def _fresh_content_id(row: KeywordRow, event: Event) -> ContentId:
     if isinstance(event.payload, ResearchCompleted):
         return content_id_of(row.cycle_id, row.position)
     return ContentId(new_event_id())  # not used
+
+
+def _limits_of(payload: Payload, event: Event, row: KeywordRow) -> ChainLimits:
+    """The event's. An article of an older version of research, which passes none on, has those of its request.
+
+    A draft that a person approves has none: it is published although its deadline has passed.
+    """
+    return event.limits or (row.limits if isinstance(payload, ContentGenerate) else NO_LIMITS)
 
 
 def _let_go(events: Sequence[Event]) -> None:

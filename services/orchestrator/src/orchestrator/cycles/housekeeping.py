@@ -120,6 +120,8 @@ class Housekeeping:
             event_id=request.event_id,
             trace=row.trace or row.trace_of_cycle,
             own_trace=not row.trace,
+            # What has been published or posted must be told, late or not.
+            limits=row.limits if request.stage in {Stage.RESEARCH, Stage.WRITING} else None,
         )
         if request.event_id is None:
             await await_repeated(tx.connection, request.payload, row.correlation_id)

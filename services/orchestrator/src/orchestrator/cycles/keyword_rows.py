@@ -14,6 +14,7 @@ import asyncpg
 
 from chassis import Connection
 from chassis.observing.traces import TraceHeaders
+from envelope import NO_LIMITS, ChainLimits
 from envelope.brand.payloads import Picture, Priority
 from orchestrator.article_workflow import ContentId
 from orchestrator.cycles.domain import CycleId
@@ -67,6 +68,8 @@ class KeywordRow:
     submitted_by: str | None = None
     """Who submitted its cycle; None: unknown, from an older version."""
     times: KeywordTimes = field(default_factory=KeywordTimes)
+    limits: ChainLimits = NO_LIMITS
+    """Those of its request."""
 
     @property
     def as_ended(self) -> EndedKeyword:
@@ -171,7 +174,7 @@ _KEYWORD_COLUMNS = f"""
            (select 'its article was deleted by ' || d.deleted_by || ': ' || d.reason
             from deleted_articles as d where d.content_id = coalesce(k.standing_id, k.content_id)) as deleted,
            (select published_url from content as a where a.content_id = k.standing_id) as standing_url,
-           c.correlation_id, c.created_at as accepted_at, c.submitted_by, k.times::text as times, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language, b.posts_approval, b.short_links,
+           c.correlation_id, c.created_at as accepted_at, c.submitted_by, c.deadline, c.max_cost, k.times::text as times, c.brand_slug, c.target, c.channels, b.name as brand_name, b.language, b.posts_approval, b.short_links,
            {PLACEMENTS.format(content_id="k.content_id")} as placements,
            case when k.follows then (
                     select format('waits for “%s” on the same subject (/v1/cycles/%s)', h.keyword, s.cycle_id)
@@ -225,6 +228,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         row["accepted_at"],
         row["submitted_by"],
         read_times(row["times"]),
+        ChainLimits(row["deadline"], row["max_cost"]),
     )
 
 

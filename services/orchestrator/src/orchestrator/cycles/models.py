@@ -1,24 +1,27 @@
 """API bodies and views of cycles. Each refusal says what to do."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, Field, model_validator
 
 from chassis.http.api import View
+from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
+from envelope import MICROS
 from envelope.brand.payloads import Priority
 from envelope.brand.texts import shown, visible
 from orchestrator.cycles.domain import distinct_among, fold_duplicates
 from orchestrator.cycles.facts import Bucket, CycleState, KeywordState, percent
 from orchestrator.cycles.keyword_rows import PAGE, KeywordRow
-from orchestrator.cycles.store import Cycle
+from orchestrator.cycles.store import Cycle, RequestedLimits
 from orchestrator.placements import PlacementView, failures
 from orchestrator.requests import RequestBody
 
 MAX_KEYWORDS: Final = 10_000
 MAX_KEYWORD_LENGTH: Final = 200
+_LONGEST_DEADLINE: Final = timedelta(days=366)
 NOT_ITS_TURN: Final = "waits for its turn: a brand has limits of keywords under way, and begun in a day"
 
 
@@ -54,11 +57,63 @@ Keyword = Annotated[
 ]
 
 
+class RequestLimits(RequestBody):
+    """What the work on a request may take. Left out: as its brand says; null: no limit, whatever its brand says."""
+
+    deadline: Annotated[AwareDatetime | None, Field(examples=["2026-12-03T14:00:00+01:00"])] = None
+    """When the work ends: a keyword whose article is not written by then is refused. Within a year."""
+    deadline_hours: Annotated[int | None, Field(ge=1, le=8760, examples=[48])] = None
+    """The same in hours from now on; give one of both."""
+    max_cost: Annotated[float | None, Field(ge=0.01, le=1_000_000, examples=[5.0])] = None
+    """US dollars that the paid calls for all its keywords may cost together; the call that could pass it is not made."""
+
+    @model_validator(mode="after")
+    def _one_deadline(self) -> Self:
+        if self.deadline is not None and self.deadline_hours is not None:
+            raise ValueError("deadline and deadline_hours are both given; give one of them")
+        return self
+
+    def limits(self, given: "RequestLimits") -> RequestedLimits:
+        """The limits of the request; those `given` beside the body hold where it names none.
+
+        Raises:
+            RefusalError: the deadline has passed, or is too far away.
+        """
+        named = self.model_dump(include=set(RequestLimits.model_fields), exclude_unset=True)
+        said = given.model_dump(exclude_none=True) | named
+        deadline, hours, cost = said.get("deadline"), said.get("deadline_hours"), said.get("max_cost")
+        if deadline is not None and hours is not None:
+            raise RefusalError(
+                INVALID_REQUEST, "deadline and deadline_hours are both given; give one of them"
+            )
+        if deadline is not None:
+            _check_deadline(deadline)
+        return RequestedLimits(
+            deadline=deadline,
+            deadline_hours=hours,
+            max_cost=None if cost is None else round(cost * MICROS),
+            brand_deadline=not said.keys() & {"deadline", "deadline_hours"},
+            brand_max_cost="max_cost" not in said,
+        )
+
+
+def _check_deadline(deadline: datetime) -> None:
+    now = datetime.now(UTC)
+    if deadline <= now:
+        raise RefusalError(
+            INVALID_REQUEST, f"deadline: {deadline.isoformat()} has passed; name a time in the future"
+        )
+    if deadline - now > _LONGEST_DEADLINE:
+        raise RefusalError(
+            INVALID_REQUEST, f"deadline: {deadline.isoformat()} is over a year away; name an earlier time"
+        )
+
+
 class PriorityRequest(RequestBody):
     priority: Annotated[Priority, Field(examples=["high"])]
 
 
-class ResearchRequest(RequestBody):
+class ResearchRequest(RequestLimits):
     """Keywords to turn into articles. Duplicates that differ only in case and spacing are folded into the first spelling."""
 
     keywords: Annotated[
@@ -108,6 +163,10 @@ class ResearchRequest(RequestBody):
         )
 
 
+def in_dollars(micros: int | None) -> float | None:
+    return None if micros is None else micros / MICROS
+
+
 class CycleAccepted(View):
     """The batch is accepted; its progress is at the address in the `Location` header."""
 
@@ -134,7 +193,7 @@ class PostView(View):
 class KeywordView(View):
     keyword: Annotated[str, Field(examples=["pour over ratio"])]
     state: KeywordState
-    """`queued` at research; `refused`: too little material for an honest article; `needs_review`: the article misses a bound, or its
+    """`queued` at research; `refused`: too little material for an honest article, or its request's deadline or cost was reached first; `needs_review`: the article misses a bound, or its
     brand reviews first, at `/v1/drafts/{content_id}`; `rejected` by a person; `failed`: see `reason`; `cancelled` before it was
     written. A `refused` or `failed` keyword continues if its missing result arrives late, e.g. after a replay."""
     reason: str | None
@@ -262,6 +321,10 @@ class CycleSummary(View):
     not_sent: Annotated[int, Field(examples=[0])]
     """Queued or writing keywords that wait for their turn, or for another one on their subject; they can still be
     cancelled."""
+    deadline: datetime | None
+    """When the work on it ends; null: no deadline."""
+    max_cost: Annotated[float | None, Field(examples=[5.0])]
+    """US dollars that its paid calls may cost together; null: no such limit. The gateway has what they cost, by `correlation_id`."""
     created_at: datetime
     ended_at: datetime | None
     """When the last keyword ended; null while one is under way or waits for a person."""
@@ -326,6 +389,8 @@ def _summary(cycle: Cycle) -> dict[str, Any]:
         "percent": percent(ended=progress.ended, total=progress.total),
         "states": {state: count for state in KeywordState if (count := progress.of(state))},
         "not_sent": progress.awaiting_research + progress.awaiting_writing + progress.following,
+        "deadline": cycle.deadline,
+        "max_cost": in_dollars(cycle.max_cost),
         "created_at": cycle.created_at,
         "ended_at": cycle.ended_at,
         "cancelled_at": cycle.cancelled_at,

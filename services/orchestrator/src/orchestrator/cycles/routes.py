@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Mapping
+from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
@@ -50,9 +51,10 @@ from orchestrator.cycles.models import (
     CycleView,
     KeywordsView,
     PriorityRequest,
+    RequestLimits,
     ResearchRequest,
 )
-from orchestrator.cycles.store import Cycle, NewCycle, cycles_page, find_cycle
+from orchestrator.cycles.store import Cycle, NewCycle, RequestedLimits, cycles_page, find_cycle
 from orchestrator.requests import WITHOUT_NUL
 
 CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
@@ -99,6 +101,10 @@ Distinct = Annotated[
     bool,
     Query(description="As the field of that name, for lists whose table has no such column."),
 ]
+_BESIDE_A_LIST: Final = "As the field of that name, for lists, which have no other place for it."
+Deadline = Annotated[Moment | None, Query(description=_BESIDE_A_LIST)]
+DeadlineHours = Annotated[int | None, Query(description=_BESIDE_A_LIST, ge=1, le=8760)]
+MostCost = Annotated[float | None, Query(description=_BESIDE_A_LIST, ge=0.01, le=1_000_000)]
 UNDER_WAY: Final = refusal(
     HTTPStatus.CONFLICT, "The same request, with the same Idempotency-Key, is under way."
 )
@@ -134,6 +140,9 @@ def _handing_in(database: Database, limits: BrandLimits) -> APIRouter:
         priority: OfList = None,
         refresh: Refresh = False,
         distinct: Distinct = False,
+        deadline: Deadline = None,
+        deadline_hours: DeadlineHours = None,
+        max_cost: MostCost = None,
         idempotency_key: IdempotencyKey = None,
     ) -> CycleAccepted:
         """Accepts the keywords as one cycle. Each is researched, written, published and promoted independently.
@@ -141,7 +150,14 @@ def _handing_in(database: Database, limits: BrandLimits) -> APIRouter:
         They come as JSON; as `text/plain`, one a line; or as `text/csv`, under a header with the column `keyword` and, if they
         differ, `priority` and `distinct`. A brand has a limited number under way at a time; others wait, those of a higher priority go
         first.
+
+        With a `deadline`, no keyword is worked on any longer; with a `max_cost`, no call is paid for that could pass it. A keyword
+        without an article is then `refused`, with the reason. What is already published or posted is still reported.
         """
+        beside = RequestLimits.model_construct(
+            deadline=deadline, deadline_hours=deadline_hours, max_cost=max_cost
+        )
+        limits_asked = request.limits(beside)
         asked = request.asked(priority)
         own = request.distinct_ones(distinct=distinct)
         wanted = NewCycle(
@@ -152,12 +168,17 @@ def _handing_in(database: Database, limits: BrandLimits) -> APIRouter:
             keywords=tuple(asked),
             idempotency_key=idempotency_key if caller == SERVICE else None,
             request_digest=_digest(
-                priority or request.priority, asked, refresh=refresh or request.refresh, distinct=own
+                priority or request.priority,
+                asked,
+                refresh=refresh or request.refresh,
+                distinct=own,
+                limits=limits_asked,
             ),
             priorities=asked,
             refresh=refresh or request.refresh,
             distinct=own,
             submitted_by=caller.name,
+            limits=limits_asked,
         )
         cycle = await begin_cycle(database, wanted, limits)
         chains.name_chain(cycle.correlation_id, also={CYCLE_ID: str(cycle.cycle_id)})
@@ -333,7 +354,12 @@ def _summary(cycle: Cycle | None, cycle_id: UUID) -> CycleSummary:
 
 
 def _digest(
-    priority: Priority, asked: Mapping[str, Priority], *, refresh: bool, distinct: frozenset[str]
+    priority: Priority,
+    asked: Mapping[str, Priority],
+    *,
+    refresh: bool,
+    distinct: frozenset[str],
+    limits: RequestedLimits,
 ) -> bytes:
     told: list[object] = [priority, list(asked)]
     if any(each is not priority for each in asked.values()):
@@ -342,4 +368,6 @@ def _digest(
         told.append("refresh")
     if distinct:
         told.append({"distinct": sorted(distinct)})
+    if limits != RequestedLimits():
+        told.append({"limits": {name: str(value) for name, value in asdict(limits).items()}})
     return hashlib.sha256(json.dumps(told).encode()).digest()

@@ -87,10 +87,28 @@ class Cycle:
     """Its drafts that wait for a decision."""
     posts_waiting: int = 0
     """Its articles with a post that waits for a person."""
+    deadline: datetime | None = None
+    max_cost: int | None = None
+    """Micro-dollars."""
 
     @property
     def state(self) -> CycleState:
         return cycle_state(self.progress, paused=self.paused_at is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedLimits:
+    """The limits that a request names. By default, it names none, and those of its brand hold."""
+
+    deadline: datetime | None = None
+    deadline_hours: int | None = None
+    """From now on; instead of `deadline`."""
+    max_cost: int | None = None
+    """Micro-dollars."""
+    brand_deadline: bool = True
+    """Whether the brand's deadline holds if the request names none."""
+    brand_max_cost: bool = True
+    """Likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +130,24 @@ class NewCycle:
     """Keywords that are subjects of their own, even if others fold with them."""
     submitted_by: str | None = None
     """The name of the caller's key, `schedule` and its name, or `audit`."""
+    limits: RequestedLimits = RequestedLimits()
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
     """Stores the cycle and its keywords, which wait for their turn; False if its idempotency key was used.
 
-    The brand has to exist; its channels and target are copied into the cycle.
+    The brand has to exist; its channels, target and limits are copied into the cycle.
     """
+    limits = cycle.limits
     begun = await connection.fetchval(
         """
         insert into cycles
-            (cycle_id, correlation_id, brand_slug, priority, target, channels, idempotency_key, request_digest, submitted_by)
-        select $1, $2, slug, $4, target, channels, $5, $6, $7 from brands where slug = $3
+            (cycle_id, correlation_id, brand_slug, priority, target, channels, idempotency_key, request_digest, submitted_by,
+             deadline, max_cost)
+        select $1, $2, slug, $4, target, channels, $5, $6, $7,
+               coalesce($8, now() + make_interval(hours => coalesce($9, case when $11 then deadline_hours end))),
+               coalesce($10, case when $12 then (brands.max_cost * 1e6)::bigint end)
+        from brands where slug = $3
         on conflict (brand_slug, idempotency_key) do nothing
         returning true
         """,
@@ -134,6 +158,11 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
         cycle.idempotency_key,
         cycle.request_digest,
         cycle.submitted_by,
+        limits.deadline,
+        limits.deadline_hours,
+        limits.max_cost,
+        limits.brand_deadline,
+        limits.brand_max_cost,
     )
     if not begun:
         return False

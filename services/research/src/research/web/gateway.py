@@ -14,7 +14,7 @@ from uuid import UUID
 from pydantic import Base64Bytes, BaseModel, Field, SecretStr, ValidationError
 
 from chassis.http.client import FailedError, Peer, Reply, ServiceClient, UnusableAnswerError
-from messaging import Dependency, RetryLater, Unprocessable, WaitFor
+from messaging import CostReached, Dependency, RetryLater, Unprocessable, WaitFor
 from research.sources.domain import WebSearchSettings
 
 TIMEOUT_SECONDS: Final = 60.0
@@ -29,6 +29,7 @@ _COMPLETE: Final = "complete"
 _NOT_CONFIGURED: Final = "page.not_configured"
 _NO_MONEY: Final = frozenset({"budget.exhausted", "spending.stopped"})
 """Not `budget.set_aside`: that money may be free again in a moment."""
+_COST_REACHED: Final = "cost.reached"
 _NO_PAGE: Final = "about:blank"
 _UNUSABLE: Final = "provider.unusable_answer"
 
@@ -218,6 +219,8 @@ def _refusal_error(reply: Reply) -> Exception:
     if kind and reply.status in {HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE}:
         # This concerns a brand or a provider, not the gateway: other work continues.
         return WaitFor("the web search", told, after=reply.after)
+    if kind == _COST_REACHED:
+        return CostReached(_detail(reply))
     passing = (
         problem.get("transient") is True
     )  # such as a provider that did not answer a call that counts as paid

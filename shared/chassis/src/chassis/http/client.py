@@ -14,6 +14,7 @@ from typing import Any, Final, Self, TypeVar
 import httpcore2
 from pydantic import SecretStr
 
+from chassis.http import chain_headers
 from chassis.http.conditional import http_date
 from chassis.http.outgoing import BROKEN, NOT_CONNECTED, Origin, header, reason_of
 from chassis.http.problem_codes import BLANK
@@ -193,7 +194,8 @@ class ServiceClient:
         given = dict(headers or {})
 
         async def read(exchange: Exchange) -> Reply:
-            async with self._origin.sent(method, path, given | exchange.headers, json) as response:
+            sent = given | exchange.headers | chain_headers.outgoing()
+            async with self._origin.sent(method, path, sent, json) as response:
                 exchange.answered(response.status)
                 answered = await self._body(response, place)
                 after = retry_after(header(response, b"retry-after"), datetime.now(UTC))

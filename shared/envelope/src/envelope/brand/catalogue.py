@@ -4,7 +4,7 @@ from typing import Final
 
 from envelope.brand import payloads
 from envelope.brand.services import SERVICES
-from envelope.catalogue import Catalogue, command, event
+from envelope.catalogue import Catalogue, LateRule, command, event
 
 EVENTS: Final = "brand-events"
 EVENTS_QUEUE: Final = "orchestrator-events"
@@ -22,11 +22,23 @@ CATALOGUE: Final = Catalogue(
     subject=("brand_slug", "keyword", "content_id"),
     recorder="monitor",
     types=(
-        command("research.requested", payloads.ResearchRequested, to="research", producers=_BRAIN),
+        command(
+            "research.requested",
+            payloads.ResearchRequested,
+            to="research",
+            producers=_BRAIN,
+            late=LateRule.ENDS,
+        ),
         event("research.completed", payloads.ResearchCompleted, producers=("research",)),
         event("research.failed", payloads.ResearchFailed, producers=("research",)),
         event("research.waiting", payloads.ResearchWaiting, producers=("research",)),
-        command("content.generate", payloads.ContentGenerate, to="orchestrator", producers=_BRAIN),
+        command(
+            "content.generate",
+            payloads.ContentGenerate,
+            to="orchestrator",
+            producers=_BRAIN,
+            late=LateRule.ENDS,
+        ),
         event("content.generated", payloads.ContentGenerated, producers=_BRAIN),
         event("content.refused", payloads.ContentRefused, producers=_BRAIN),
         command(
@@ -34,11 +46,18 @@ CATALOGUE: Final = Catalogue(
             payloads.ContentPublish,
             to="publisher",
             producers=("orchestrator", "publisher"),
+            late=LateRule.ENDS_UNBEGUN,
         ),
         command("content.delete", payloads.ContentDelete, to="publisher", producers=_BRAIN),
         event("content.published", payloads.ContentPublished, producers=("publisher",)),
         event("content.publish_failed", payloads.ContentPublishFailed, producers=("publisher",)),
-        command("social.create", payloads.SocialCreate, to="social", producers=_BRAIN),
+        command(
+            "social.create",
+            payloads.SocialCreate,
+            to="social",
+            producers=_BRAIN,
+            late=LateRule.ENDS_UNBEGUN,
+        ),
         command("link.register", payloads.LinkRegister, to="publisher", producers=("social",)),
         command("post.send", payloads.PostSend, to="social", producers=("social",)),
         event("social.posted", payloads.SocialPosted, producers=("social",)),

@@ -106,6 +106,10 @@ class BrandSettings(BaseModel):
     """Age of a source in days after which an audit reports its article as stale; left out: 180."""
     refresh_stale: Annotated[int | None, Field(ge=1, le=100, examples=[5])] = None
     """How many stale articles audits refresh per week, the oldest first. Left out: none; audits only report them."""
+    deadline_hours: Annotated[int | None, Field(ge=1, le=8760, examples=[48])] = None
+    """Hours after which the work on a request for articles ends, unless the request says otherwise. Left out: no deadline."""
+    max_cost: Annotated[float | None, Field(ge=0.01, le=1_000_000, examples=[5.0])] = None
+    """US dollars that the paid calls for one request may cost together, unless the request says otherwise. Left out: no such limit."""
     max_unreviewed_drafts: Annotated[int, Field(ge=1, le=100, examples=[5])] = 5
     """How many unreviewed drafts pause the brand. If every article waits for review, no more drafts than this are written."""
 

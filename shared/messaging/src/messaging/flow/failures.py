@@ -7,7 +7,7 @@ from typing import Final
 
 from chassis import redaction
 from messaging import headers as header
-from messaging.errors import RetryLater, Unprocessable, WaitFor
+from messaging.errors import CostReached, RetryLater, Unprocessable, WaitFor
 from messaging.headers import Reason
 from messaging.running_code import RunningCode
 
@@ -39,15 +39,20 @@ class Failure:
 
 def failure_of(error: BaseException) -> Failure:
     """Converts an exception of a handler into a failure."""
-    reason = Reason.PERMANENT if isinstance(error, Unprocessable) else Reason.EXHAUSTED
     return Failure(
-        reason=reason,
+        reason=_reason_of(error),
         exception_type=type(error).__qualname__,
         message=_clean(_redacted(str(error)) or type(error).__qualname__, MAX_MESSAGE_CHARS),
         stack=_stack(error),
         after=error.after if isinstance(error, RetryLater) else None,
         waits_for=error.dependency if isinstance(error, WaitFor) else "",
     )
+
+
+def _reason_of(error: BaseException) -> Reason:
+    if isinstance(error, CostReached):
+        return Reason.COST_REACHED
+    return Reason.PERMANENT if isinstance(error, Unprocessable) else Reason.EXHAUSTED
 
 
 def interruption() -> Failure:

@@ -12,8 +12,11 @@ import structlog
 from faststream.rabbit import RabbitBroker
 
 from chassis.database.pool import Connection, Connections, DatabaseUnavailableError, kept_plans, outage_in
+from chassis.http import chain_headers
+from chassis.http.chain_headers import Chain
 from chassis.observing import logs, traces
 from chassis.tasks import cancel_all
+from envelope import Message
 from messaging import fail_points
 from messaging.broker.deliveries import Delivery, UnsettledDeliveries
 from messaging.broker.subscription import Subscription
@@ -260,6 +263,7 @@ class QueueRunner:
         if self._replay_check is not None:
             await self._replay_check.check([*fresh, *suspects])
         batch = [incoming for incoming in fresh if not isinstance(incoming.handler, OnEach)]
+        self.settlement.deadlines.end_late(batch, utc_now())
         singles = [incoming for incoming in fresh if isinstance(incoming.handler, OnEach)]
         if batch:
             await self._settle(batch)
@@ -346,6 +350,10 @@ class QueueRunner:
         """Runs a single handler; afterwards `incoming` has a record or a failure."""
         assert isinstance(incoming.handler, OnEach)
         assert incoming.message is not None
+        # Here and not on arrival: it may have waited for its slot, or be a copy of a message in work.
+        self.settlement.deadlines.end_late([incoming], utc_now())
+        if incoming.failure is not None:
+            return
         context = {
             "event_id": str(incoming.event_id),
             "type": incoming.type,
@@ -357,7 +365,12 @@ class QueueRunner:
         began = self._attempts[incoming] = perf_counter()
         # Logs of a grouped record's write still name this message's span.
         log_of_message = structlog.get_logger(__name__, **context, **logs.ids_of(incoming.span))
-        with structlog.contextvars.bound_contextvars(**context), traces.activated(incoming.span):
+        chain = _chain_of(incoming.message)
+        with (
+            structlog.contextvars.bound_contextvars(**context),
+            traces.activated(incoming.span),
+            chain_headers.within(chain),
+        ):
             try:
                 async with asyncio.timeout(self.policy.handler_timeout):
                     incoming.record = await incoming.handler.handler(
@@ -557,6 +570,10 @@ class QueueRunner:
             log.info("consumption_resumed", queue=self.queue)
         if not self._waiting:
             self._arrived.clear()
+
+
+def _chain_of(message: Message) -> Chain | None:
+    return None if message.correlation_id is None else Chain(message.correlation_id, message.max_cost)
 
 
 def _is_conflict(error: Exception) -> bool:

@@ -18,6 +18,7 @@ from messaging import fail_points
 from messaging import headers as header
 from messaging.flow import replays
 from messaging.flow.dead_letters import DeadLetter, fact_headers
+from messaging.flow.deadlines import Deadlines
 from messaging.flow.failures import Failure, failure_headers
 from messaging.flow.handlers import GroupedRecord, OnBatch, OnEach
 from messaging.flow.intake import IncomingMessage, utc_now
@@ -48,6 +49,7 @@ class Settlement:
         self._policy = policy
         self._code = running_code(database.catalogue.system, service)
         self._records_replays = database.catalogue.recorder is not None
+        self.deadlines = Deadlines(database.catalogue)
         self.counts = QueueCounts()
 
     async def commit(self, batch: Sequence[IncomingMessage]) -> None:
@@ -61,6 +63,7 @@ class Settlement:
             for incoming in batch
             if incoming.span is not INVALID_SPAN and incoming.span.get_span_context().is_valid
         }
+        self._end_without_time(batch)
         with spans.batch_span(self._queue, [incoming.span for incoming in batch] if trace_headers else ()):
             async with self._database.transaction(trace_headers) as tx:
                 fresh = await self._claim(tx, batch)
@@ -78,6 +81,7 @@ class Settlement:
                 )
                 for incoming in late:
                     incoming.failure = tx.failures[incoming.event_id]
+                self._end_without_time(late)
                 await self._correct_inbox(tx, late)
                 settled = self._settled(batch, fresh)
                 ended: list[EndedAttempt] = []
@@ -98,6 +102,20 @@ class Settlement:
                     # Last: copies of a message in other transactions wait for its row, which no lock after it may hold up.
                     await attempts.note(tx.connection, ended)
         self._report(batch, settled)
+
+    def _end_without_time(self, messages: Sequence[IncomingMessage]) -> None:
+        """Ends failed messages whose next attempt would begin after their deadline."""
+        for incoming in messages:
+            if incoming.failure is None or not self._is_retried(incoming):
+                continue
+            pause = (
+                self._pause(incoming, incoming.failure)
+                if incoming.failure.waits_for
+                else self._delay(incoming)
+            )
+            incoming.failure = (
+                self.deadlines.instead_of_retry(incoming, utc_now() + pause) or incoming.failure
+            )
 
     def _is_retried(self, incoming: IncomingMessage) -> bool:
         return incoming.failure is not None and not self._is_dead(incoming)
@@ -247,9 +265,6 @@ class Settlement:
 
     def _waiting_row(self, incoming: IncomingMessage, failure: Failure, trace: TraceHeaders) -> OutboxRow:
         """The row that returns the message as the same attempt."""
-        pause = timedelta()
-        if not failure.at_once:
-            pause = max(self._policy.wait(incoming.waits), failure.after or timedelta())
         carried: dict[str, str | int] = {
             name: value
             for name in _CARRIED
@@ -263,8 +278,14 @@ class Settlement:
             header.WAITS: incoming.waits + (not failure.at_once),
             header.WAITS_FOR: failure.waits_for,
         }
-        delay = pause * uniform(1.0, LONGEST_WAIT)  # noqa: S311
+        delay = self._pause(incoming, failure) * uniform(1.0, LONGEST_WAIT)  # noqa: S311
         return outbox.retry_row(incoming.row(), self._queue, headers=headers, delay=delay)
+
+    def _pause(self, incoming: IncomingMessage, failure: Failure) -> timedelta:
+        """How long a message waits for a dependency, before the random part."""
+        if failure.at_once:
+            return timedelta()
+        return max(self._policy.wait(incoming.waits), failure.after or timedelta())
 
     def _delay(self, incoming: IncomingMessage) -> timedelta:
         assert incoming.failure is not None

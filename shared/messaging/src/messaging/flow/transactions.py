@@ -14,7 +14,17 @@ from chassis.database.pool import Connection, Connections, UnitOfWork
 from chassis.http.idempotency import IdempotentRequest, StoredAnswer
 from chassis.observing import chains, traces
 from chassis.observing.traces import TraceHeaders
-from envelope import Catalogue, DomainMessage, Message, MessageKind, MessageType, Payload, new_event_id
+from envelope import (
+    NO_LIMITS,
+    Catalogue,
+    ChainLimits,
+    DomainMessage,
+    Message,
+    MessageKind,
+    MessageType,
+    Payload,
+    new_event_id,
+)
 from messaging import fail_points
 from messaging import headers as header
 from messaging.doctor import Doctor
@@ -57,12 +67,14 @@ class Transaction:
         delay: timedelta = timedelta(),
         trace: TraceHeaders | None = None,
         own_trace: bool = False,
+        limits: ChainLimits | None = None,
     ) -> UUID:
         """Sends a message after the commit, `delay` later if given; returns its `event_id`.
 
         The catalogue gives its route. `correlation_id` is that of `caused_by`, or the given one, or, for the first message of a chain, its own
         `event_id`. The message continues the given stored `trace`, or that of `caused_by`, or the current one. With `own_trace` it starts a new
         trace with a link to that one, for example as one of thousands that would make a trace unreadable.
+        The message carries the given `limits`, or those of `caused_by`.
 
         Raises:
             LookupError: the payload is not in the catalogue.
@@ -71,6 +83,8 @@ class Transaction:
         event_id = event_id or _event_id_at(delay)
         correlation_id = correlation_id or (caused_by.correlation_id if caused_by else None) or str(event_id)
         entry = self._catalogue.type_of(payload)
+        if limits is None:
+            limits = caused_by.limits if caused_by else NO_LIMITS
         message: Message = DomainMessage(
             event_id=event_id,
             type=entry.name,
@@ -78,6 +92,8 @@ class Transaction:
             timestamp=datetime.now(UTC),
             correlation_id=correlation_id,
             causation_id=caused_by.event_id if caused_by else None,
+            deadline=limits.deadline,
+            max_cost=limits.max_cost,
             payload=payload,
         )
         exchange, routing_key = self._route_of(entry)
