@@ -1,11 +1,10 @@
 """Runs each request in the context of the chain that its headers name."""
 
-from http import HTTPStatus
-
 from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chassis.http import chain_headers
+from chassis.http.problem_codes import INVALID_REQUEST
 from chassis.http.problems import ProblemResponse
 
 
@@ -22,7 +21,7 @@ class ChainContext:
         try:
             chain = chain_headers.incoming(Headers(scope=scope))
         except ValueError as error:
-            refused = ProblemResponse(HTTPStatus.UNPROCESSABLE_ENTITY, str(error))
+            refused = ProblemResponse.coded(INVALID_REQUEST, str(error))
             await refused(scope, receive, send)
             return
         with chain_headers.within(chain):
