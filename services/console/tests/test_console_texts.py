@@ -112,3 +112,13 @@ def test_a_refused_field_has_the_name_that_people_know(field: str, shown: str) -
     problem = {"code": "invalid_request", "detail": f"{field}: no" if field else "no"}
     problem["errors"] = [{"field": field, "detail": "no"}]  # type: ignore[assignment]
     assert sentence_of(RefusedError("", 422, problem), Texts(TextCatalogue(), "en")) == shown
+
+
+def test_no_person_reads_a_pattern() -> None:
+    problem = {
+        "code": "invalid_request",
+        "detail": "x",
+        "errors": [{"field": "language", "detail": "does not match ^[a-z]+$"}],
+    }
+    said = sentence_of(RefusedError("", 422, problem), Texts(TextCatalogue(), "en"))
+    assert said == "Language: this is not written in the form that is needed"

@@ -261,7 +261,7 @@ def test_today_is_the_day_of_the_readers_zone() -> None:
         ("fetch_research", "The writer received what research found"),
         ("model:outline again", "The model planned the sections again, with the new sources"),
         ("model:section 3", "The model wrote section 3"),
-        ("model:section 3.mend.2", "The model mended sentences of section 3 that no source carried"),
+        ("model:section 3.mend.2", "The model mended sentences of section 3 that no source backed"),
         ("model:section 3.judge.5f2a", "The judge read section 3 beside its sources"),
         ("model:edit.judge.5f2a", "The judge read the smoothed sentences beside their sources"),
         ("model:front.repair", "An answer of the model was no good, so it was asked again"),

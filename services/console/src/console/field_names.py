@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from console.texts import Texts
 
+_PATTERN: Final = "does not match "
 _STEP: Final = re.compile(r"(\w+)(?:\[(\d{1,6})\])?")
 
 
@@ -22,6 +23,8 @@ def named_detail(problem: Mapping[str, Any], t: Texts) -> str:
     name, entry = next((each for each in steps if each[1]), steps[-1])
     known = f"fields.names.{name}"
     field = t(known) if t.catalogue.has(known) else name.replace("_", " ").capitalize()
+    # A pattern is for programs.
+    detail = t("fields.wrong_form") if first["detail"].startswith(_PATTERN) else first["detail"]
     if entry:
-        return t("fields.entry", field=field, n=int(entry) + 1, detail=first["detail"])
-    return t("fields.field", field=field, detail=first["detail"])
+        return t("fields.entry", field=field, n=int(entry) + 1, detail=detail)
+    return t("fields.field", field=field, detail=detail)

@@ -93,7 +93,7 @@ async def test_a_sentence_shows_its_passage_and_one_that_is_gone_is_not_marked(
 ) -> None:
     page = await join("Ada")
     await page.goto(f"{console.url}/b/acme/drafts/{drafts[0]}")
-    assert await page.inner_text("#text-title") == "5 of 5 sentences carried"
+    assert await page.inner_text("#text-title") == "5 of 5 sentences backed by a source"
     await page.get_by_role("link", name="It keeps for two weeks in the refrigerator.").click()
     await page.wait_for_selector("#evidence mark")
     assert await page.inner_text("#evidence mark") == "It keeps for two weeks in the refrigerator."
@@ -123,7 +123,7 @@ async def test_what_no_passage_says_is_marked_and_words_outlive_the_session(
     await page.click("[data-editor] button.primary")
     await page.wait_for_selector("[data-saved='2']")
     assert "thirty hours" in await page.inner_text(".sentence.verdict-unsupported")
-    assert await page.inner_text("#text-title") == "4 of 5 sentences carried"
+    assert await page.inner_text("#text-title") == "4 of 5 sentences backed by a source"
     assert await page.evaluate("localStorage.length") == 0
 
 

@@ -34,6 +34,9 @@ for (const menu of document.querySelectorAll(".bar .menu")) {
   new MutationObserver(label).observe(document.querySelector("main"), { childList: true, subtree: true });
 })();
 
+// On a phone the screens of a brand are one line, in which the present one is in view.
+document.querySelector(".screens [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
+
 // A session that has ended is begun again over the page, by the same person, so that nothing typed is lost.
 (() => {
   const template = document.querySelector("template[data-sign-in]");

@@ -91,10 +91,7 @@ async def _list(
         found=found,
         brand=brand,
         lines=lines,
-        # In the zone of its own sentence, which the reader's need not be.
-        coming={
-            each.name: replace(viewer.t, zone=each.zone).time(each.next[0]) for each in lines if each.next
-        },
+        coming={each.name: viewer.t.time(each.next[0]) for each in lines if each.next},
         next=found["next"] if found else None,
         after=after,
         refusal=refusal,
