@@ -7,13 +7,15 @@ import base64
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
+from uuid import uuid4
 
+import asyncpg
 import pytest
-from playwright.async_api import Page
+from playwright.async_api import Page, Route
 from yarl import URL
 
 from brandctl.local import services
@@ -25,6 +27,8 @@ from client.services.orchestrator import AsyncOrchestrator
 from client.services.publisher import AsyncPublisher
 from client.services.research import AsyncResearch
 from client.services.social import AsyncSocial
+from envelope import new_event_id
+from messaging import headers as header
 from messaging.testing import Broker
 
 ROOT: Final = Path(__file__).parents[4]
@@ -38,13 +42,17 @@ PUBLISHED: Final = ("cold brew coffee", "pour-over coffee", "mortgage refinancin
 WAITING: Final = ("grind size", "roast levels", "french press")
 DESKTOP: Final = (1280, 800)
 PHONE: Final = (390, 780)
-_ALWAYS_THE_SAME: Final = """() => {
+_ALWAYS_THE_SAME: Final = r"""() => {
     // What was a moment ago is so at another time whenever the pictures are made.
     const times = [...document.querySelectorAll('time[datetime]:not(.clock)')], now = Date.now();
     const moments = [...new Set(times.map((each) => each.dateTime))].sort();
     for (const each of times) {
         const at = moments.indexOf(each.dateTime), isAhead = new Date(each.dateTime) > now;
-        each.textContent = `${isAhead ? 4 : 3} Mar 2026, ${isAhead ? 10 : 9}:${String(at % 60).padStart(2, '0')}`;
+        // As finely as the page writes it.
+        const finer = each.textContent.match(/\d:\d\d(:\d\d(\.\d+)?)?/)?.[1] ?? '';
+        const seconds = finer && `:${String(at % 60).padStart(2, '0')}${finer.includes('.') ? '.000' : ''}`;
+        const minute = finer ? 30 : at % 60;
+        each.textContent = `${isAhead ? 4 : 3} Mar 2026, ${isAhead ? 10 : 9}:${String(minute).padStart(2, '0')}${seconds}`;
     }
     for (const each of document.querySelectorAll('code')) {
         each.textContent = each.textContent.replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '018f3a6e-7c1d-7b52-9f40-2a6d8e1c5b07');
@@ -90,9 +98,20 @@ async def _wait_for(orchestrator: AsyncOrchestrator, states: set[str], count: in
     await eventually(ended, within=240)
 
 
-async def _fail_for_good(broker_url: str, monitor: AsyncMonitor) -> None:
-    """Sends the publisher a command of another version, which it cannot read, and waits until it is recorded."""
-    message = {"type": "content.publish", "payload": {"brand_slug": BRAND, "keyword": "moka pot"}}
+async def _fail_for_good(broker_url: str, monitor: AsyncMonitor, article: Mapping[str, Any]) -> None:
+    """Has the publisher bring an article to the site of another brand, which it refuses, and waits until that is recorded."""
+    message = {
+        "event_id": str(new_event_id()),
+        "type": "content.publish",
+        "source": "orchestrator",
+        "timestamp": datetime.now(UTC).isoformat(),
+        "correlation_id": str(new_event_id()),
+        "payload": {
+            "brand_slug": "northside-bakery",
+            "content_id": article["content_id"],
+            "target": "site",
+        },
+    }
     async with Broker.connected(broker_url) as broker:
         await broker.publish(
             "commands", "publisher-commands", json.dumps(message).encode(), user_id=URL(broker_url).user
@@ -104,9 +123,43 @@ async def _fail_for_good(broker_url: str, monitor: AsyncMonitor) -> None:
     await eventually(recorded)
 
 
+async def _wait_for_another_attempt(database_url: str) -> None:
+    """Has messages of the publisher wait, as for a server that does not answer."""
+    failure = {
+        header.ATTEMPT: 3,
+        header.FAILURE_TYPE: "ConnectionError",
+        header.FAILURE_MESSAGE: "https://blog.harbor.example/wp-json/wp/v2/posts: the server answers 503",
+    }
+    later = datetime.now(UTC) + timedelta(hours=1)
+    connection = await asyncpg.connect(database_url)
+    try:
+        await connection.executemany(
+            """
+            insert into outbox (id, exchange, routing_key, event_id, type, correlation_id, body, headers, deliver_at, due_at)
+            values ($1, 'returns', 'publisher-commands', $2, 'content.publish', $3, $4, $5, $6, $6)
+            """,
+            [
+                (
+                    uuid4(),
+                    new_event_id(),
+                    str(new_event_id()),
+                    json.dumps({"payload": {"brand_slug": BRAND, "target": "wordpress"}}).encode(),
+                    json.dumps(failure),
+                    later + timedelta(minutes=number),
+                )
+                for number in range(3)
+            ],
+        )
+    finally:
+        await connection.close()
+
+
 @pytest.fixture
 async def harbor(
-    console: Any, stack: services.ServiceAddresses, broker_urls: dict[str, str]
+    console: Any,
+    stack: services.ServiceAddresses,
+    broker_urls: dict[str, str],
+    database_urls: dict[str, str],
 ) -> AsyncIterator[AsyncSocial]:
     """A brand in the middle of its week."""
     orchestrator: AsyncOrchestrator = console.orchestrator
@@ -117,7 +170,6 @@ async def harbor(
         AsyncGateway(Address(stack.url("gateway"), KEY)) as gateway,
         AsyncMonitor(Address(stack.url("monitor"), KEY)) as monitor,
     ):
-        await _fail_for_good(broker_urls["orchestrator"], monitor)
         about: dict[str, Any] = {
             "name": "Harbor Coffee",
             "description": "A roastery by the sea. We write for people who make coffee at home.",
@@ -138,6 +190,9 @@ async def harbor(
         await publisher.update_site_settings(BRAND, extra={"accent": "#1f6154"})
         await orchestrator.submit_keywords(BRAND, "\n".join(PUBLISHED).encode(), content_type="text/plain")
         await _wait_for(orchestrator, {"completed", "refused"}, len(PUBLISHED))
+        published = (await orchestrator.search_for_articles(brand=BRAND))["items"]
+        await _fail_for_good(broker_urls["orchestrator"], monitor, published[0])
+        await _wait_for_another_attempt(database_urls["publisher"])
         await orchestrator.set_brand(BRAND, **about, approval="everything")
         await orchestrator.submit_keywords(BRAND, "\n".join(WAITING).encode(), content_type="text/plain")
         await _wait_for(orchestrator, {"completed", "refused", "needs_review"}, len(PUBLISHED) + len(WAITING))
@@ -164,7 +219,20 @@ async def harbor(
             version=drafts[-1]["version"],
             publish_at=tomorrow.replace(hour=9, minute=0).isoformat(),
         )
+
+        async def counted() -> bool:
+            return bool((await monitor.get_ledger())["last_24_hours"]["accepted"])
+
+        await eventually(counted, within=240)
         yield social
+
+
+async def _keep_still(route: Route) -> None:
+    """Refuses live updates, which would bring other times into a picture."""
+    if "console-live" in route.request.headers:
+        await route.abort()
+    else:
+        await route.continue_()
 
 
 async def _picture(page: Page, url: str, wanted: Picture) -> bytes:
@@ -199,6 +267,7 @@ async def test_the_pictures_of_the_docs_can_be_made(
     folder: Path,
 ) -> None:
     context = await new_browser_context(locale="en", reduced_motion="reduce", timezone_id="UTC")
+    await context.route("**/*", _keep_still)
     page = await context.new_page()
     url = console.url
     await page.goto(await console.invite("Ada"))
@@ -240,9 +309,11 @@ async def test_the_pictures_of_the_docs_can_be_made(
         Picture("people", "/people"),
         Picture("dead-letters", "/dead-letters"),
         Picture("dead-letter", letter),
+        Picture("retries", "/retries?service=publisher"),
         Picture("messages", "/messages"),
         Picture("chain", chain),
         Picture("backbone", "/backbone"),
+        Picture("ledger", "/ledger"),
         Picture("doctor", "/doctor"),
     )
     made = {each.name: await _picture(page, url, each) for each in pictures}
