@@ -90,6 +90,8 @@ _LOOK: Final = """() => {
 
 _OPEN: Final = "document.querySelectorAll('main details').forEach((each) => { each.open = true; })"
 _OPEN_MENU: Final = """(number) => {
+    const rest = document.querySelector('.bar .rest');
+    if (number === 1) rest?.showPopover(); else if (rest?.matches(':popover-open')) rest.hidePopover();
     document.querySelectorAll('.bar .menu').forEach((each, at) => { each.open = at === number; });
 }"""
 
@@ -228,8 +230,8 @@ class WatchedPage:
         for each in (*found["violations"], *found["planted"], *found["patterns"]):
             self.note(each)
         if self.checks is not None:
-            # An open menu lies over the links behind it: the first is looked at on the dark phone, the second on the light one,
-            # and what lies behind them on the wide screen.
+            # An open menu lies over the links behind it: that of the brands is looked at on the dark phone, that of the rest on the
+            # light one, and what lies behind them on the wide screen.
             await self.page.evaluate(_OPEN_MENU, None if self.is_wide else int("light" in self.look))
             for each in await self.checks.violations(self.page):
                 self.note(each)

@@ -91,7 +91,15 @@ async def _list(
         found=found,
         brand=brand,
         lines=lines,
-        coming={each.name: viewer.t.time(each.next[0]) for each in lines if each.next},
+        # In the zone of its own sentence, which is named where the reader's is another.
+        coming={
+            each.name: (
+                replace(viewer.t, zone=each.zone).time(each.next[0]),
+                each.zone if each.zone != viewer.person.zone else "",
+            )
+            for each in lines
+            if each.next
+        },
         next=found["next"] if found else None,
         after=after,
         refusal=refusal,
