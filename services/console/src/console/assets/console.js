@@ -25,8 +25,10 @@ for (const menu of document.querySelectorAll(".bar .menu")) {
 (() => {
   const label = () => {
     for (const cell of document.querySelectorAll("table.list tbody td:not([data-label])")) {
-      const name = cell.closest("table").tHead?.rows[0].cells[cell.cellIndex]?.textContent.trim();
-      if (name && cell.colSpan === 1 && (cell.textContent.trim() || cell.firstElementChild)) cell.dataset.label = name;
+      const head = cell.closest("table").tHead?.rows[0].cells[cell.cellIndex];
+      const name = head?.textContent.trim();
+      // A name that nobody sees is one of buttons, which say themselves what they do.
+      if (name && !head.querySelector(".visually-hidden") && cell.colSpan === 1 && (cell.textContent.trim() || cell.firstElementChild)) cell.dataset.label = name;
     }
   };
   label();
