@@ -117,7 +117,7 @@ class ServiceStack:
                 | PATIENCE
                 # None of it runs here, and an erasure would wait for it.
                 | {"GATEWAY_URL": ""}
-                | further.get(name, {})
+                | dict(further.get(name, {}))
             )
             if name in AUDITED:
                 await world.servers.add_tables(database_url, audit.format(table=AUDITED[name]))
