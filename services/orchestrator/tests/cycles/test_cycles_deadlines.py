@@ -10,6 +10,7 @@ import pytest
 
 from envelope.brand.payloads import ContentGenerated, DeadLetterRecorded
 from envelope.brand.settings import BrandSettings
+from envelope.brand.work import writing_id
 from messaging import Database
 from orchestrator.brands import upsert_brand
 from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, end_late_keywords, next_deadline
@@ -248,6 +249,36 @@ async def test_a_message_that_was_late_ends_its_keyword_with_a_plain_reason(
 
     (row,) = await rows_of(orchestrator_database, cycle)
     assert (row.facts.state, row.facts.reason) == (state, reason)
+
+
+async def test_work_that_was_over_a_limit_is_not_done_so_its_dead_letter_stays_open_and_a_failure_outweighs_it(
+    orchestrator_database: Database, message_of: MessageOf
+) -> None:
+    cycle = await begin(orchestrator_database, "cold brew")
+    await handle(orchestrator_database, message_of(researched("cold brew"), cycle.correlation_id))
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.content_id is not None
+
+    def letter(reason: str) -> DeadLetterRecorded:
+        return DeadLetterRecorded(
+            dead_event_id=cycle.cycle_id,
+            queue="orchestrator-commands",
+            message_type="content.generate",
+            reason=reason,
+            detail="why",
+            brand_slug="daily-grind",
+            content_id=row.facts.content_id,
+            work_ids=(writing_id("daily-grind", row.facts.content_id or cycle.cycle_id),),
+        )
+
+    for reason in ("cost_reached", "deadline_passed"):
+        await handle(orchestrator_database, message_of(letter(reason), cycle.correlation_id))
+        assert "work.finished" not in {each["type"] for each in await sent(orchestrator_database)}
+    await handle(orchestrator_database, message_of(letter("exhausted"), cycle.correlation_id))
+
+    (row,) = await rows_of(orchestrator_database, cycle)
+    assert row.facts.state is KeywordState.FAILED
+    assert row.facts.reason == "dead letter on orchestrator-commands: exhausted: why"
 
 
 async def test_a_chain_that_reached_its_cost_ends_its_keyword_as_refused(

@@ -62,7 +62,7 @@ _NAMED_STEPS: Final = frozenset(
 _SECTION: Final = re.compile(r"section ([0-9]{1,4})(\.mend|\.judge)?")
 _ID: Final = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.([0-9]{1,9})")
 _CODE: Final = re.compile(r"([a-z]+(?:_[a-z]+)+)\s*[:(]\s*")
-_OVER_LIMIT: Final = re.compile(r"the deadline of |its deadline passed|the cost limit was reached")
+_OVER_LIMIT: Final = re.compile(r"the deadline of |the cost limit was reached ")
 _POST_WAITS: Final = re.compile(r"needs_review: post [0-9a-f-]{36} waits for a person")
 _CSV_HEADER: Final = re.compile(r'^\s*(?:[\w"]+\s*[,;\t]\s*)*"?keyword"?\s*(?:[,;\t]|$)', re.IGNORECASE)
 

@@ -30,6 +30,8 @@ from envelope.brand.payloads import (
 )
 from orchestrator.article_workflow.domain import ContentId
 from orchestrator.cycles.facts import (
+    COST_REACHED,
+    DEADLINE_PASSED,
     Keyword,
     KeywordState,
     PostResult,
@@ -413,21 +415,23 @@ _WITHOUT_AN_ARTICLE = frozenset({Stage.RESEARCH, Stage.WRITING})
 
 
 def _too_late(stage: Stage, deadline: datetime | None) -> StageFailure:
-    which = "its deadline" if deadline is None else f"the deadline of {deadline_in_words(deadline)}"
-    return StageFailure(f"{which} passed {_WHILE[stage]}", refused=stage in _WITHOUT_AN_ARTICLE)
+    which = "its request" if deadline is None else deadline_in_words(deadline)
+    return StageFailure(
+        f"{DEADLINE_PASSED}{which} passed {_WHILE[stage]}", refused=stage in _WITHOUT_AN_ARTICLE
+    )
 
 
 def _too_dear(stage: Stage, detail: str) -> StageFailure:
     return StageFailure(
-        readable(f"the cost limit was reached {_WHILE[stage]}: {detail}"),
+        readable(f"{COST_REACHED}{_WHILE[stage]}: {detail}"),
         refused=stage in _WITHOUT_AN_ARTICLE,
     )
 
 
 def _set_back(keyword: Keyword, stage: Stage, setback: StageFailure) -> Keyword:
     known = keyword.setbacks.get(stage)
-    # A refusal is a result of research; a failure beside it only reports a technical error.
-    if known and known.refused and not setback.refused:
+    # A refusal is a result of research; a failure beside it only reports a technical error. Work that was over a limit has no result.
+    if known and known.refused and not known.is_over_limit and not setback.refused:
         return keyword
     return replace(keyword, setbacks={**keyword.setbacks, stage: setback})
 

@@ -29,6 +29,11 @@ POST_IN_DOUBT = "in_doubt"
 """Code: a person has to find out whether the post was sent."""
 
 
+DEADLINE_PASSED = "the deadline of "
+COST_REACHED = "the cost limit was reached "
+"""How the reasons of stages begin that ended with a limit of their request."""
+
+
 class Stage(StrEnum):
     """A stage of a keyword's way."""
 
@@ -87,6 +92,14 @@ class StageFailure:
 
     reason: str
     refused: bool = False
+
+    @property
+    def is_over_limit(self) -> bool:
+        """Whether the request's deadline or cost ended it: then the work is not done, and may be done after all.
+
+        The reason tells, as a version before accepts no further field.
+        """
+        return self.reason.startswith((DEADLINE_PASSED, COST_REACHED))
 
 
 @dataclass(frozen=True, slots=True)

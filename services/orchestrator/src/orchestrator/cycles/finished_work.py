@@ -166,7 +166,11 @@ def _ended_of(row: KeywordRow) -> list[UUID]:
     """The work of a keyword that has ended well, without publications."""
     facts = row.facts
     brand, content_id = facts.brand_slug, facts.content_id
-    refused = {} if facts.cancelled else {stage for stage, each in facts.setbacks.items() if each.refused}
+    refused = (
+        set()
+        if facts.cancelled
+        else {stage for stage, each in facts.setbacks.items() if each.refused and not each.is_over_limit}
+    )
     ended = []
     if facts.research_id is not None or Stage.RESEARCH in refused:
         ended.append(researching_id(brand, row.correlation_id, row.keyword))
