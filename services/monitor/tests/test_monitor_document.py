@@ -33,6 +33,7 @@ async def test_the_monitor_is_as_documented(
     await office.look()
     noticed = [str(row["id"]) for row in await office.rows("select id from notifications")]
     known = {
+        "query.type": ["dead_letter.resolved", "content.publish"],
         "path.dead_letter_id": ids,
         "query.before": ids,
         "body.ids[*]": ids,

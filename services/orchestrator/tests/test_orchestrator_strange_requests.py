@@ -181,6 +181,7 @@ async def test_the_orchestrator_is_as_documented(
     api: httpx.AsyncClient, known: dict[str, list[str | int]], tmp_path: Path, thorough: bool
 ) -> None:
     writing = known.pop("writing")
+    known["query.type"] = ["content.generate"]
     if thorough:  # with few questions, some operations would ask for these alone, and they are no drafts
         known["path.content_id"] += writing
     # Asked for much, what is left after all refused texts names articles that are gone or were never drafts; asked for little, it is reached.

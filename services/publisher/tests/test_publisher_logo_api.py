@@ -254,6 +254,7 @@ async def test_the_api_is_documented_and_the_sites_are_as_before(web: Web) -> No
         "/v1/retries/run",
         "/v1/retries/cancel",
         "/v1/messages",
+        "/v1/messages/{message_id}/edit",
         "/v1/messages/running",
         "/v1/messages/sent",
         "/v1/messages/outcomes",

@@ -66,6 +66,7 @@ async def test_social_is_as_documented(
         for path in (f"/v1/brands/daily-grind/articles/{article}", f"/v1/calendar/{post}"):
             (await social.api.put(f"{path}/repeats", json=again)).raise_for_status()
     known = {
+        "query.type": ["social.create"],
         "path.receipt_id": receipts,
         "path.content_id": articles,
         "path.post_id": [*posts, *(each["post_id"] for each in page["items"][:6])],

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from chassis.database.pool import Connections
+from envelope import new_event_id
 from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.broker.publisher import Publisher
@@ -33,6 +34,8 @@ FORBIDDEN_TO_BOUND = {
     "GET /v1/ledger/messages",
     "GET /v1/messages",
     "GET /v1/messages/outcomes",
+    "GET /v1/messages/{message_id}/edit",
+    "POST /v1/messages/{message_id}/edit",
     "GET /v1/messages/running",
     "GET /v1/messages/sent",
     "GET /v1/retries",
@@ -73,6 +76,8 @@ async def walk(request: Any, make_database: Callable[[str], Awaitable[str]]) -> 
                 ("sent exchange", "commands"),
                 ("outcomes queue", "any"),
                 ("outcomes ids", ""),
+                ("{message_id}/edit message_id", str(new_event_id())),
+                ("{message_id}/edit type", next(n for n, e in CATALOGUE.items() if service in e.consumers)),
             )
         }
         await FILLED[service](made, database)

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Final, TypeVar
 
 from chassis.http.introspection import callers_by_key
-from envelope import DeadLetterResolved
+from envelope import DeadLetterEdited, DeadLetterResolved
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, DeadLettersErase, WorkFinished
 from messaging import CommitLoss, Database, QueuePolicy, Service, Transaction, on_batch
@@ -41,6 +41,7 @@ def build(settings: Settings) -> Service:
     service.consume(
         "monitor-commands",
         on_batch(dead_letters.resolve, DeadLetterResolved),
+        on_batch(dead_letters.record_edits, DeadLetterEdited),
         on_batch(dead_letters.close_finished, WorkFinished),
         on_batch(erase, DeadLettersErase),
         # No caller waits for these, and a bulk replay causes one report for each dead letter: large batches save time.

@@ -12,7 +12,9 @@ from envelope.brand import CATALOGUE
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
+from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
+from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from monitor import dead_letters, problem_codes
 from monitor.dead_letters import DeadLetterOperations
@@ -42,7 +44,8 @@ def create_api(
         authorise,
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
-        codes=problem_codes.ALL,
+        codes=(*problem_codes.ALL, *MESSAGE_CODES),
+        larger_bodies=EDIT_BODIES,
         answers=database,
         shown_once=[dead_letters.REVEAL],
         description=DESCRIPTION,

@@ -36,6 +36,7 @@ BODIES: dict[str, Any] = {
     "/v1/workflows/{content_id}/retry": {},
     "/v1/backbone/pause": {"queue": "orchestrator-events", "reason": "not theirs"},
     "/v1/backbone/resume": {"queue": "orchestrator-events"},
+    "/v1/messages/{message_id}/edit": {"original": {}, "payload": {}},
     "/v1/retries/run": {"type": "content.generate"},
     "/v1/retries/cancel": {"type": "content.generate", "reason": "not theirs"},
     "/v1/content/{content_id}/placements/{target}": {},
@@ -137,6 +138,8 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         "target": Place("rivals-blog", "nobodys-one"),
         **dict.fromkeys(("version", "from", "to", "position", "exchange", "queue"), Place("1", "1")),
         "ids": Place("", ""),
+        "message_id": Place(str(new_event_id()), str(new_event_id())),
+        "type": Place("content.generate", "content.generate"),
     }
 
 

@@ -31,7 +31,9 @@ from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
+from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
+from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from research import problem_codes as codes
 from research import store
@@ -170,7 +172,8 @@ def create_api(
         files=FILES,
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
-        codes=codes.ALL,
+        codes=(*codes.ALL, *MESSAGE_CODES),
+        larger_bodies=EDIT_BODIES,
         answers=database,
     )
     add_routes(

@@ -60,6 +60,7 @@ async def known(api: httpx.AsyncClient, research_database: Database) -> dict[str
         "path.upload_id": uploads,
         "query.name": ["guide.md", "handbook.pdf"],
         "query.url": ["https://example.org/guide"],
+        "query.type": ["research.requested"],
     }
 
 

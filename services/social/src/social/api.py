@@ -12,7 +12,9 @@ from chassis.http.introspection import ReplicaQuotas
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
+from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
+from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from receipts import Receipts, serve_receipts
 from social import calendar, problem_codes
@@ -41,7 +43,8 @@ def create_api(
         authorise,
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
-        codes=problem_codes.ALL,
+        codes=(*problem_codes.ALL, *MESSAGE_CODES),
+        larger_bodies=EDIT_BODIES,
         answers=database,
         description=DESCRIPTION,
     )

@@ -1,6 +1,6 @@
 """The contract between services: message types and their validation."""
 
-from envelope.backbone import DeadLetterResolved
+from envelope.backbone import DeadLetterEdited, DeadLetterResolved
 from envelope.catalogue import Catalogue, LateRule, MessageKind, MessageType, command, event
 from envelope.limits import MAX_COST, MICROS, NO_LIMITS, ChainLimits, deadline_in_words
 from envelope.message import (
@@ -21,6 +21,7 @@ __all__ = [
     "NO_LIMITS",
     "Catalogue",
     "ChainLimits",
+    "DeadLetterEdited",
     "DeadLetterResolved",
     "DomainMessage",
     "EnvelopeHead",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 
-from envelope.backbone import DeadLetterResolved
+from envelope.backbone import DeadLetterEdited, DeadLetterResolved
 from envelope.message import DomainMessage, Payload
 
 
@@ -112,7 +112,7 @@ class Catalogue(Mapping[str, MessageType]):
         title: the system's name for people.
         system: its name for programs, `like_this`: the prefix of metrics and span attributes.
         services: services that consume queues; each has the queue `<service>-commands`.
-        types: the declarations. A recorder adds `dead_letter.resolved`.
+        types: the declarations. A recorder adds `dead_letter.resolved` and `dead_letter.edited`.
         events: the exchange for events.
         router: the service that receives all events; None in a system without events.
         events_queue: its queue, by default `<router>-events`. It must differ from the exchange's name: the broker
@@ -121,6 +121,7 @@ class Catalogue(Mapping[str, MessageType]):
         events_queue_formerly: names from earlier versions. Messages on the way under such a name still arrive, and
             `python -m messaging topology` moves those that lie there.
         subject: payload fields that say what a message is about; spans carry them as `<system>.<field>`.
+        identity: payload fields that an edit of a dead letter may not change; those with ids (UUIDs) never may.
         recorder: the service that records dead letters and replays them; None: operators use the broker's own tools.
 
     Raises:
@@ -141,6 +142,7 @@ class Catalogue(Mapping[str, MessageType]):
         events_queue: str | None = None,
         events_queue_formerly: Collection[str] = (),
         subject: Collection[str] = (),
+        identity: Collection[str] = (),
         recorder: str | None = None,
     ) -> None:
         self.title = title
@@ -151,13 +153,17 @@ class Catalogue(Mapping[str, MessageType]):
         self.events_queue = events_queue or (f"{router}-events" if router else None)
         self.events_queue_formerly = tuple(events_queue_formerly)
         self.subject = tuple(subject)
+        self.identity = frozenset(identity)
         self.recorder = recorder
         lines = list(types)
         if recorder is not None:
-            resolved = command(
-                "dead_letter.resolved", DeadLetterResolved, to=recorder, producers=self.services
-            )
-            lines.append(resolved)
+            lines += [
+                command(name, payload, to=recorder, producers=self.services)
+                for name, payload in (
+                    ("dead_letter.resolved", DeadLetterResolved),
+                    ("dead_letter.edited", DeadLetterEdited),
+                )
+            ]
         self._types = {line.name: self._type(line) for line in lines}
         self._by_payload = {entry.payload: entry for entry in self._types.values()}
         self._check(lines)

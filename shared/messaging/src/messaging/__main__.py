@@ -101,16 +101,19 @@ def _accept_replays(event_ids: Sequence[UUID]) -> None:
     if url is None:
         sys.exit(f"DATABASE_URL is not set: {DATABASE_EXAMPLE}")
     try:
-        asyncio.run(_accept(url, event_ids))
+        edited = asyncio.run(_accept(url, event_ids))
     except (asyncpg.PostgresError, OSError) as error:
         sys.exit(f"cannot accept replays: {redaction.text(str(error))}")
-    _say(f"accepts the next replay of {', '.join(map(str, event_ids))}")
+    if accepted := [event_id for event_id in event_ids if event_id not in edited]:
+        _say(f"accepts the next replay of {', '.join(map(str, accepted))}")
+    if edited:
+        sys.exit(f"edited already, so no replay follows: {', '.join(map(str, edited))}")
 
 
-async def _accept(url: str, event_ids: Sequence[UUID]) -> None:
+async def _accept(url: str, event_ids: Sequence[UUID]) -> list[UUID]:
     connection = await asyncpg.connect(url, timeout=15)
     try:
-        await origins.accept(connection, event_ids)
+        return await origins.accept(connection, event_ids)
     finally:
         await connection.close()
 

@@ -11,6 +11,7 @@ from chassis.http.api import Moment, View, needs, router
 from chassis.http.callers import Scope
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
 from messaging import headers as header
+from messaging.edit_routes import add_edit_routes
 from messaging.flow.transactions import Database
 from messaging.ledger_routes import add_ledger_routes
 from messaging.storage import messages, running
@@ -223,6 +224,7 @@ def message_routes(database: Database) -> APIRouter:
         return RunningMessageList(items=tuple(map(RunningMessageView.of, found.items)), now=found.now)
 
     add_ledger_routes(routes, database)
+    add_edit_routes(routes, database)
     return routes
 
 

@@ -113,7 +113,7 @@ async def test_who_may_not_say_a_thing_is_not_believed_under_any_name(
             "social",
             "orchestrator-commands",
             True,
-            "social reports a handled replay from a queue that it does not consume",
+            "social reports about a queue that it does not consume",
         ),
         ("social", "social-commands", False, "user_id is not one of our services'"),
     ],

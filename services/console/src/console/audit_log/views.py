@@ -80,6 +80,7 @@ OPERATIONS: Final = {
     "POST /v1/canary-replays/{canary_id}/stop": "stop_canary_replay",
     "POST /v1/backbone/pause": "pause_queue",
     "POST /v1/backbone/resume": "resume_queue",
+    "POST /v1/messages/{message_id}/edit": "edit_message",
     "POST /v1/retries/run": "run_retries",
     "POST /v1/retries/cancel": "cancel_retries",
     "PUT /v1/notifications/routes/{name}": "set_route",

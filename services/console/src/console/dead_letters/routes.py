@@ -30,6 +30,8 @@ from console.dead_letters.code_changes import (
     compare_letter,
     read_present_code,
 )
+from console.dead_letters.edit_form import Change, changes_between
+from console.dead_letters.edit_routes import consumer_of, edit_routes, may_edit
 from console.dead_letters.views import LetterFilter
 from console.notices import told
 from console.pages import (
@@ -50,8 +52,9 @@ if TYPE_CHECKING:
 
 LIST: Final = "/dead-letters"
 NAVIGATION: Final = (NavigationEntry("dead_letters", LIST, 25, Scope.OPERATE),)
-DONE: Final = tuple(VERBS.values())
+DONE: Final = (*VERBS.values(), "edited")
 router = APIRouter(include_in_schema=False)
+router.include_router(edit_routes())
 
 
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (the path has no fields)
@@ -227,6 +230,9 @@ async def _letter(
         is_in_full=in_full,
         hidden=letter.get("payload_hidden", ()),
         may_reveal=viewer.may(Scope.REPAIR),
+        may_edit=may_edit(viewer) and consumer_of(letter) is not None,
+        edit=letter.get("edit"),
+        changes=_changes(letter),
         code=compare_letter(letter, present),
         tone=views.TONES.get(letter["state"], "plain"),
         about=brand if brand in {each.slug for each in viewer.brands} else "",
@@ -235,6 +241,13 @@ async def _letter(
         done=done_word(request, DONE),
         refusal=refusal,
     )
+
+
+def _changes(letter: Mapping[str, Any]) -> list[Change]:
+    """What the edit of a letter has changed."""
+    edit, envelope = letter.get("edit"), letter["payload"]
+    before = envelope.get("payload") if isinstance(envelope, dict) else None
+    return changes_between(before, edit["payload"]) if edit else []
 
 
 @router.get(f"{LIST}/{{dead_letter_id}}/message.json")

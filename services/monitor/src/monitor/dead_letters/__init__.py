@@ -4,6 +4,7 @@ from monitor.dead_letters.api_models import StoredText
 from monitor.dead_letters.canary import CanaryReplays
 from monitor.dead_letters.canary_routes import canary_routes
 from monitor.dead_letters.domain import DeadLetterState
+from monitor.dead_letters.edits import record_edits
 from monitor.dead_letters.finished_work import close_finished
 from monitor.dead_letters.handlers import record, resolve
 from monitor.dead_letters.message_states import states_of_messages
@@ -27,6 +28,7 @@ __all__ = [
     "mask_bodies",
     "open_by_queue",
     "record",
+    "record_edits",
     "remove",
     "rename_queues",
     "resolve",

@@ -82,7 +82,20 @@ class DeadLetterView(View):
     )
 
 
+class DeadLetterEditView(View):
+    """What a person has made of a dead letter. Its consumer takes the edited message only, and never the original."""
+
+    event_id: UUID = Field(description="`event_id` of the edited message.")
+    edited_at: datetime
+    edited_by: str = Field(description="The name given with the edit; it is not verified.")
+    reason: str | None
+    payload: JsonValue = Field(description="The edited payload, with the same `***` as the message.")
+    payload_hidden: list[str] = Field(description="Where something is hidden, such as `payload.comment`.")
+
+
 class FullDeadLetterView(DeadLetterView):
+    edit: DeadLetterEditView | None = Field(description="Null: nobody has edited it.")
+    is_edited: bool = Field(description="Whether it is the edited form of an earlier dead letter.")
     stack: str | None
     headers: dict[str, JsonValue]
     payload: JsonValue = Field(
@@ -120,8 +133,24 @@ class FullDeadLetterView(DeadLetterView):
                 "payload_base64": base64.b64encode(body).decode() if in_full and not readable else None,
                 "payload_hidden": hidden,
                 "payload_truncated": truncated,
+                "edit": _edit_of(row, in_full=in_full),
             }
         )
+
+
+def _edit_of(row: Mapping[str, Any], *, in_full: bool) -> DeadLetterEditView | None:
+    if row["edited_event_id"] is None:
+        return None
+    content = from_json(row["edited_content"])
+    masked = mask({"payload": content})
+    return DeadLetterEditView(
+        event_id=row["edited_event_id"],
+        edited_at=row["edited_at"],
+        edited_by=row["edited_by"],
+        reason=row["edited_why"] or None,
+        payload=content if in_full else masked.value["payload"],
+        payload_hidden=[] if in_full else masked.paths,
+    )
 
 
 class DeadLetterPage(View):

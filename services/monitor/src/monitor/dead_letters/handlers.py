@@ -27,6 +27,7 @@ from monitor.dead_letters.domain import (
     initial_state,
     is_announced,
 )
+from monitor.dead_letters.edits import apply_known_edits
 from monitor.dead_letters.finished_work import load_finished, resolution_of, stored_work_ids
 from monitor.dead_letters.masking import masked_body
 from monitor.dead_letters.message_states import note_removed
@@ -80,6 +81,7 @@ async def record(messages: Sequence[DomainMessage[DeadLetter]], tx: Transaction)
         row.beginning.closes: row.id for row in rows.values() if row.beginning.closes and row.id in fresh
     }
     await store.close_replaced(tx.connection, closed)
+    await apply_known_edits(tx.connection, event_ids)
     for message in messages:
         row = rows[message.event_id]
         if row.id in fresh and row.beginning.state is DeadLetterState.OPEN:

@@ -140,7 +140,10 @@ async def fetch_dead_letter(
     """A dead letter with stack, headers and the first `READABLE_BYTES` of its body; None if it is unknown."""
     row = await connection.fetchrow(
         f"select {_SUMMARY}, d.stack, d.headers, octet_length(d.payload) as payload_bytes,"  # noqa: S608 - constants
-        " substring(d.payload from 1 for $2) as payload from dead_messages d"
+        " substring(d.payload from 1 for $2) as payload, e.edited_event_id, e.content as edited_content, e.edited_by, e.reason as"
+        " edited_why, e.edited_at, exists (select from dead_letter_edits x where x.edited_event_id = d.event_id) as is_edited"
+        " from dead_messages d left join lateral (select * from dead_letter_edits x where x.dead_event_id = d.event_id"
+        " and x.queue = d.queue order by x.edited_at limit 1) e on true"
         " where d.id = $1 and ($3::text[] is null or d.brand_slug = any ($3))",
         dead,
         READABLE_BYTES,

@@ -8,6 +8,7 @@ from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging import Database
 from monitor.dead_letters import canary, store
+from monitor.dead_letters.edits import delete_old_edits, forget_edits_of_brand, rename_queues_of_edits
 from monitor.dead_letters.finished_work import delete_finished
 from monitor.dead_letters.masking import RULES, masked_body
 from monitor.dead_letters.message_states import forget_removed, note_removed
@@ -20,6 +21,7 @@ _AT_ONCE: Final = 200
 async def remove(connection: Connection, brand: str) -> int:
     """Deletes the dead letters with this brand in their payload, in batches, since bodies are large; returns their number."""
     await canary.forget_brand(connection, brand)
+    await forget_edits_of_brand(connection, brand)
     removed, after = 0, UUID(int=0)
     while True:
         rows = await connection.fetch(
@@ -70,6 +72,7 @@ async def delete_old(database: Database, period: timedelta) -> None:
     """Deletes settled dead letters after the retention period: their bodies may hold personal data."""
     async with database.transaction() as tx:
         await store.delete_settled(tx.connection, period)
+        await delete_old_edits(tx.connection, period)
         await delete_finished(tx.connection, period)
         await forget_removed(tx.connection)
         await canary.delete_ended(tx.connection, period)
@@ -86,5 +89,6 @@ async def rename_queues(database: Database) -> None:
     async with database.transaction() as tx:
         await store.lock_exclusive(tx.connection)
         replays = await store.rename_queues(tx.connection, names)
+        await rename_queues_of_edits(tx.connection, names)
         # Reports for some of them may have arrived before the names matched.
         await store.resolve_handled(tx.connection, replays)

@@ -14,7 +14,9 @@ from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
+from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
+from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from orchestrator import cycles, review, schedule, workflows
 from orchestrator import problem_codes as codes
@@ -76,13 +78,17 @@ def http_api(
     app = api(
         "Brand Engine: orchestrator",
         authorise,
-        larger_bodies=cycles.LARGER_BODIES | review.LARGER_TEXTS | LARGER_TEXTS | schedule.LARGER_BODIES,
+        larger_bodies=cycles.LARGER_BODIES
+        | review.LARGER_TEXTS
+        | LARGER_TEXTS
+        | schedule.LARGER_BODIES
+        | EDIT_BODIES,
         lists=cycles.LARGER_BODIES,
         takes_api_keys=True,
         answers=database,
         shown_once=SHOWN_ONCE,
         quotas=KeyQuotas(database),
-        codes=codes.ALL,
+        codes=(*codes.ALL, *MESSAGE_CODES),
         unseen=lambda slug: str(UnknownBrandError(slug)),
         description=DESCRIPTION,
         license_info={"name": "MIT"},

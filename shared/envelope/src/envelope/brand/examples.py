@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from uuid import UUID
 
-from envelope.backbone import DeadLetterResolved
+from envelope.backbone import DeadLetterEdited, DeadLetterResolved
 from envelope.brand import payloads, work
 from envelope.brand.catalogue import CATALOGUE
 from envelope.message import Message, Payload
@@ -214,6 +214,23 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
             dead_event_id=_uuid7(_START + timedelta(seconds=3), 3),
             replay_event_id=_REPLAY,
             queue="orchestrator-commands",
+        ),
+        payloads.ContentGenerate,
+    ),
+    (
+        DeadLetterEdited(
+            dead_event_id=_uuid7(_START + timedelta(seconds=3), 3),
+            edited_event_id=_REPLAY,
+            queue="orchestrator-commands",
+            edited_at=_START + timedelta(hours=1),
+            edited_by="Ada",
+            reason="a typing error",
+            content={
+                "brand_slug": "the-daily-grind",
+                "content_id": str(_CONTENT),
+                "research_id": str(_RESEARCH),
+                "keyword": "pour-over coffee",
+            },
         ),
         payloads.ContentGenerate,
     ),

@@ -6,8 +6,9 @@ command. The record of a service's dead letters is in its own database, where th
 
 import hashlib
 import json
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from datetime import UTC
+from typing import Any, Final
 from uuid import UUID
 
 from chassis.database.pool import Connection, Connections
@@ -31,10 +32,18 @@ def content_digest(body: bytes) -> bytes | None:
     None if the body is no JSON object.
     """
     try:
-        members = json.loads(body, parse_int=_integer)
-        text = json.dumps([members.get(name) for name in _COPIED], sort_keys=True, separators=(",", ":"))
+        return digest_of(json.loads(body, parse_int=_integer))
     except (ValueError, RecursionError, AttributeError):
         return None
+
+
+def digest_of(members: Mapping[str, Any]) -> bytes:
+    """As `content_digest`, of a body that is read already.
+
+    Raises:
+        ValueError: it has a text that no message can have.
+    """
+    text = json.dumps([members.get(name) for name in _COPIED], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).digest()
 
 
@@ -61,19 +70,43 @@ class ReplayCheck:
             DatabaseUnavailableError: the database is unavailable.
         """
         replays = [incoming for incoming in messages if self._sender_check.is_replay(incoming.delivery)]
+        returned = [
+            incoming for incoming in messages if incoming.replay_of is not None and incoming not in replays
+        ]
+        if returned:
+            await self._check_returned(returned)
         if not replays:
             return
         digests = {incoming.event_id: content_digest(incoming.delivery.body) for incoming in replays}
         async with self._connections.connection() as connection:
-            found = await _find(connection, replays, digests)
+            found, edited = await _find(connection, replays, digests)
         for incoming in replays:
             origin = found.get(incoming.event_id)
-            problem = _describe_unknown(incoming) if origin is None else self._problem(incoming, origin)
+            if incoming.event_id in edited:
+                problem = describe_edit(edited[incoming.event_id])
+            else:
+                problem = _describe_unknown(incoming) if origin is None else self._problem(incoming, origin)
             incoming.origin = origin
             incoming.is_refused_replay = origin is None
             if problem:
-                incoming.failure = Failure(Reason.FALSE_CLAIM, "UnprovenReplay", problem)
-                incoming.message = incoming.handler = None
+                _refuse(incoming, problem)
+
+    async def _check_returned(self, messages: Sequence[IncomingMessage]) -> None:
+        """Gives replays that come back for their next attempt their `origin`, and refuses those whose dead letter was edited since."""
+        async with self._connections.connection() as connection:
+            found = await origins.find(
+                connection, {each.replay_of for each in messages if each.replay_of}, ()
+            )
+        known = {row.event_id: row for row in found}
+        for incoming in messages:
+            row = known.get(incoming.replay_of) if incoming.replay_of else None
+            if row is None:
+                continue
+            if row.settled_by in (None, incoming.event_id):
+                incoming.origin = row
+            elif row.edit is not None:
+                incoming.is_refused_replay = True
+                _refuse(incoming, describe_edit(row))
 
     def _problem(self, incoming: IncomingMessage, origin: DeadLetterOrigin) -> str:
         if origin.arrival is None or incoming.message is None:
@@ -82,14 +115,34 @@ class ReplayCheck:
         return problem and f"{problem}; {_describe_remedy(incoming)}"
 
 
+def describe_edit(row: DeadLetterOrigin) -> str:
+    """Who edited the dead letter, when, and as which message it goes on."""
+    assert row.edit is not None
+    return (
+        f"{row.event_id} was edited by {row.edit.by} at {row.edit.at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC, and goes on as "
+        f"{row.settled_by}: only the edited message is handled, so this one is not needed"
+    )
+
+
+def _refuse(incoming: IncomingMessage, problem: str) -> None:
+    incoming.failure = Failure(Reason.FALSE_CLAIM, "UnprovenReplay", problem)
+    incoming.message = incoming.handler = None
+
+
 async def _find(
     connection: Connection, replays: Sequence[IncomingMessage], digests: dict[UUID, bytes | None]
-) -> dict[UUID, DeadLetterOrigin]:
-    """`event_id` of each replay → the dead letter that it repeats."""
+) -> tuple[dict[UUID, DeadLetterOrigin], dict[UUID, DeadLetterOrigin]]:
+    """`event_id` of each replay → the dead letter that it repeats; and of those that name an edited one → that one."""
     originals = {incoming.replay_of for incoming in replays if incoming.replay_of is not None}
     known = await origins.find(connection, originals, {each for each in digests.values() if each})
     found: dict[UUID, DeadLetterOrigin] = {}
+    edited: dict[UUID, DeadLetterOrigin] = {}
     for incoming in replays:
+        named = next((row for row in known if row.event_id == incoming.replay_of), None)
+        if named is not None and named.edit is not None and named.settled_by != incoming.event_id:
+            # Another dead letter may have the same content, and is not meant.
+            edited[incoming.event_id] = named
+            continue
         digest = digests[incoming.event_id]
         fitting = [row for row in known if _stands_for(incoming, digest, row)]
         # The one that it names comes first. Another with the same content will do: a replay that the broker itself gave up
@@ -102,6 +155,7 @@ async def _find(
         for incoming in replays
         if incoming.replay_of is not None
         and incoming.event_id not in found
+        and incoming.event_id not in edited
         and digests[incoming.event_id] is not None
     }
     if older:
@@ -111,7 +165,7 @@ async def _find(
         for event_id in dead:
             incoming = older[event_id]
             found[incoming.event_id] = DeadLetterOrigin(event_id, digests[incoming.event_id])
-    return found
+    return found, edited
 
 
 def _stands_for(incoming: IncomingMessage, digest: bytes | None, row: DeadLetterOrigin) -> bool:

@@ -7,7 +7,7 @@ that the broker verifies: exchange, routing key, and the AMQP property `user_id`
 from collections.abc import Sequence
 from typing import Final
 
-from envelope import Catalogue, DeadLetterResolved, Message, MessageType
+from envelope import Catalogue, DeadLetterEdited, DeadLetterResolved, Message, MessageType
 from messaging.broker.deliveries import Delivery
 from messaging.flow.codec import BodyDecoder, DecodeResult, DeliveryReader, InvalidMessage, NotAnEnvelope
 from messaging.flow.failures import Failure
@@ -117,7 +117,9 @@ class SenderCheck:
         if queue is None or queue in (*permitted.queues, *permitted.former_queues):
             return ""
         # No value of a payload is repeated in a reason.
-        return f"{source} reports a handled replay from a queue that it does not consume; its own: {', '.join(permitted.queues)}"
+        return (
+            f"{source} reports about a queue that it does not consume; its own: {', '.join(permitted.queues)}"
+        )
 
 
 def sender_checking_reader(decode: BodyDecoder, sender_check: SenderCheck) -> DeliveryReader:
@@ -139,7 +141,8 @@ def sender_checking_reader(decode: BodyDecoder, sender_check: SenderCheck) -> De
 
 def _queue_of(message: Message) -> str | None:
     """The queue that the payload is about; None if it is about none."""
-    return message.payload.queue if isinstance(message.payload, DeadLetterResolved) else None
+    payload = message.payload
+    return payload.queue if isinstance(payload, DeadLetterResolved | DeadLetterEdited) else None
 
 
 def _either(names: Sequence[str]) -> str:

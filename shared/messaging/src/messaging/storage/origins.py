@@ -5,11 +5,12 @@ The transaction that dead-letters a message writes its row; the one that stores 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 from uuid import UUID
 
 from chassis.database.pool import Connection
+from messaging.headers import REPLAY_OF
 
 KEPT_SETTLED: Final = timedelta(days=30)
 """Longer than the inbox keeps a row: see `died_before_upgrade`."""
@@ -25,6 +26,13 @@ class PublishOrigin(NamedTuple):
     user_id: str | None
 
 
+class EditRecord(NamedTuple):
+    """Who edited a dead letter, and when."""
+
+    by: str
+    at: datetime
+
+
 @dataclass(frozen=True, slots=True)
 class DeadLetterOrigin:
     """A message that this service has dead-lettered.
@@ -33,13 +41,15 @@ class DeadLetterOrigin:
         event_id: its id.
         digest: of its content (`messaging.flow.replays.content_digest`); None: an administrator accepts any content.
         arrival: its origin, if it failed the sender check; None if it passed.
-        settled_by: the replay that has settled it.
+        settled_by: the replay, or the edited message, that has settled it.
+        edit: how it was edited; None if it was not.
     """
 
     event_id: UUID
     digest: bytes | None
     arrival: PublishOrigin | None = None
     settled_by: UUID | None = None
+    edit: EditRecord | None = None
 
 
 async def insert(connection: Connection, rows: Sequence[DeadLetterOrigin]) -> None:
@@ -69,10 +79,10 @@ async def find(
     """The rows of these events, settled or not, and the unsettled ones with these digests."""
     rows = await connection.fetch(
         """
-        select event_id, digest, exchange, routing_key, user_id, settled_by
+        select event_id, digest, exchange, routing_key, user_id, settled_by, edited_by, edited_at
         from dead_letter_origins where event_id = any($1::uuid[])
         union
-        select event_id, digest, exchange, routing_key, user_id, settled_by
+        select event_id, digest, exchange, routing_key, user_id, settled_by, edited_by, edited_at
         from dead_letter_origins where digest = any($2::bytea[]) and settled_by is null
         order by event_id
         """,
@@ -87,6 +97,7 @@ async def find(
             if row["exchange"]
             else None,
             row["settled_by"],
+            EditRecord(row["edited_by"], row["edited_at"]) if row["edited_at"] else None,
         )
         for row in rows
     ]
@@ -135,16 +146,47 @@ async def settle(connection: Connection, replays: Mapping[UUID, UUID]) -> None:
     )
 
 
-async def accept(connection: Connection, event_ids: Collection[UUID]) -> None:
-    """Accepts the next replay of each event, with any content and origin, on behalf of an administrator."""
-    await connection.execute(
+async def settle_by_edit(
+    connection: Connection, event_ids: Collection[UUID], edited_event_id: UUID, by: str
+) -> datetime:
+    """Records that the edited message takes the place of locked dead letters; returns the database's time."""
+    edited_at: datetime = await connection.fetchval(
+        "update dead_letter_origins set settled_by = $2, edited_by = $3, edited_at = now()"
+        " where event_id = any($1::uuid[]) returning edited_at",
+        list(event_ids),
+        edited_event_id,
+        by,
+    )
+    return edited_at
+
+
+async def waiting_replay(connection: Connection, event_ids: Collection[UUID]) -> UUID | None:
+    """The `event_id` of a replay of these events that waits in the outbox for its next attempt; None if none does."""
+    found: UUID | None = await connection.fetchval(
+        "select event_id from outbox where headers->>$2 = any($1::text[]) limit 1",
+        [str(event_id) for event_id in event_ids],
+        REPLAY_OF,
+    )
+    return found
+
+
+async def accept(connection: Connection, event_ids: Collection[UUID]) -> list[UUID]:
+    """Accepts the next replay of each event, with any content and origin, on behalf of an administrator.
+
+    Returns the events that stay as they are: they were edited, and no replay of the original may follow.
+    """
+    rows = await connection.fetch(
         """
         insert into dead_letter_origins (event_id) select unnest($1::uuid[])
         on conflict (event_id) do update set digest = null, exchange = null, routing_key = null, user_id = null,
                                              settled_by = null, dead_at = now()
+        where dead_letter_origins.edited_at is null
+        returning event_id
         """,
         list(event_ids),
     )
+    accepted = {row["event_id"] for row in rows}
+    return [event_id for event_id in event_ids if event_id not in accepted]
 
 
 async def forget_old(connection: Connection) -> None:

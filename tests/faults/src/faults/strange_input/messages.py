@@ -15,7 +15,7 @@ from uuid import UUID
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from envelope import MAX_MESSAGE_BYTES, DeadLetterResolved, MessageType
+from envelope import MAX_MESSAGE_BYTES, DeadLetterEdited, DeadLetterResolved, MessageType
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import MAX_QUESTIONS
 from faults.strange_input.raw_properties import RawProperties
@@ -125,6 +125,10 @@ _FIELDS: Final[Mapping[str, SearchStrategy[Any]]] = {
     "elsewhere_count": st.integers(0, 2**31 - 1),
     "removed": st.dictionaries(_codes, st.integers(0, 2**31 - 1), max_size=10),
     "dead_event_id": _identities,
+    "edited_event_id": _identities,
+    "edited_at": _timestamps,
+    "edited_by": _text,
+    "content": st.dictionaries(_some_text, _text, max_size=5),
     "replay_event_id": _identities,
     "reason": _codes,
     "detail": _text,
@@ -202,7 +206,10 @@ def sound(draw: st.DrawFn) -> SoundMessage:
     event_id = draw(_uuids)
     source = draw(st.sampled_from(entry.producers))
     payload = draw(st.fixed_dictionaries(required, optional=optional))
-    if entry.payload is DeadLetterResolved:  # which is believed of its sender's own queues alone
+    if entry.payload in (
+        DeadLetterResolved,
+        DeadLetterEdited,
+    ):  # which is believed of its sender's own queues alone
         payload["queue"] = CATALOGUE.command_queue(source)
     document = {
         "event_id": draw(st.sampled_from([str(event_id), event_id.urn, event_id.hex, f"{{{event_id}}}"])),

@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import Any, Final
 from uuid import UUID
 
-from envelope import Catalogue, DeadLetterResolved, DomainMessage, Payload, command
+from envelope import Catalogue, DeadLetterEdited, DeadLetterResolved, DomainMessage, Payload, command
 from envelope.brand import CATALOGUE, payloads
 from envelope.catalogue import MessageSpec
 from faults.workers.worker import ProbeHandlers, WorkerSettings, service_of
@@ -61,7 +61,9 @@ class NextProbe(ProbeHandlers):
 
 def _catalogue() -> Catalogue:
     """That of version N+1."""
-    before = [entry for entry in CATALOGUE.values() if entry.payload is not DeadLetterResolved]
+    before = [
+        entry for entry in CATALOGUE.values() if entry.payload not in (DeadLetterResolved, DeadLetterEdited)
+    ]
     return Catalogue(
         title=CATALOGUE.title,
         system=CATALOGUE.system,
@@ -69,6 +71,7 @@ def _catalogue() -> Catalogue:
         events=CATALOGUE.events,
         router=CATALOGUE.router,
         events_queue=CATALOGUE.events_queue,
+        identity=CATALOGUE.identity,
         recorder=CATALOGUE.recorder,
         types=(
             *(
