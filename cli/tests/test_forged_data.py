@@ -68,6 +68,8 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "dead-letters discard": (ID, "--reason", "known"),
     "dead-letters list": (),
     "dead-letters restore": (ID, "--reason", "known"),
+    "dead-letters operations": (),
+    "dead-letters stop": (ID,),
     "documents list": (),
     "documents release": ("1",),
     "documents remove": ("1", "--brand", "acme"),
@@ -83,6 +85,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "drafts take-down": (ID, "--reason", "no"),
     "keys": (FORGED,),
     "ledger": (),
+    "close-missing": (ID, "--reason", "known"),
     "keys create": ("newsroom", "--scope", "read"),
     "keys list": (),
     "measures": ("acme",),
@@ -170,7 +173,7 @@ ELSEWHERE: Final = {
 }
 SAY_LITTLE: Final = {
     "accounts app", "accounts disconnect", "newsletter again", "newsletter remove",
-    "dead-letters discard", "dead-letters replay", "dead-letters restore", "documents release", "documents remove", "drafts looked", "keys revoke",
+    "close-missing", "dead-letters discard", "dead-letters replay", "dead-letters restore", "documents release", "documents remove", "drafts looked", "keys revoke",
     "notifications remove", "posts remove-rules", "targets reset", "queues pause", "queues resume", "retries cancel", "retries run-now",
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "schedules run", "spend resume", "spend stop",
 }  # fmt: skip

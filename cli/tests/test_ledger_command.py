@@ -89,6 +89,24 @@ async def test_counts_are_told_and_a_missing_message_is_an_error(
     assert [each["message_id"] for each in json.loads(only.out)["messages"]] == [str(LOST)]
 
 
+async def test_missing_messages_are_closed_and_others_are_named(
+    ledger: Operator, monitor_database: Database
+) -> None:
+    await count(monitor_database, 2, 1)
+    await insert(monitor_database, LOST, "missing", "queue")
+    command = ledger.of("close-missing")
+    closed = await command(str(LOST), "--reason", "a purge", "--by", "Otto")
+    again = await command(str(LOST), str(WAITING), "--reason", "a purge")
+    shown = await ledger()
+    assert closed.code == 0
+    assert "closed: 1 message" in closed.err
+    assert again.code == 1
+    assert f"not missing, or closed before: {LOST}, {WAITING}" in again.err
+    assert shown.code == 0
+    assert "1 closed" in shown.err
+    assert "closed by Otto: a purge" in shown.out
+
+
 async def test_services_that_are_away_or_record_nothing_are_named(
     ledger: Operator, monitor_database: Database
 ) -> None:

@@ -50,6 +50,7 @@ COMMANDS: Final = {
     "backbone": "brandctl.backbone:backbone",
     "doctor": "brandctl.doctor:doctor",
     "ledger": "brandctl.ledger:ledger",
+    "close-missing": "brandctl.ledger:close_missing",
     "completion": "brandctl.completion:completion",
     "measures": "brandctl.publisher.measures:measures",
     "submit": "brandctl.orchestrator.submitting:submit",

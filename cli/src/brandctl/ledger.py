@@ -1,16 +1,18 @@
-"""`brandctl ledger`: what became of all messages that services have sent."""
+"""`brandctl ledger` and `brandctl close-missing`: what became of all messages that services have sent."""
 
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
+from uuid import UUID
 
 import typer
 
 from brandctl.commands import Result
 from brandctl.listing import Listing
+from brandctl.operator_names import By, who
 from client.services.monitor import Monitor
 from client.services.monitor.answers import LedgerView
 
-_State = Literal["under_way", "dead_letter", "discarded", "missing"]
+_State = Literal["under_way", "dead_letter", "discarded", "missing", "closed"]
 _MOST: Final = 200
 _PLACES: Final = {
     "queue": "waits in the queue {queue}",
@@ -27,7 +29,8 @@ _PLACES: Final = {
 def _place(message: dict[str, Any]) -> str:
     last_hop: str | None = message["last_hop"]
     if last_hop is not None:
-        return last_hop
+        why = message.get("closed_why")
+        return last_hop if why is None else f"{last_hop}; closed by {message['closed_by'] or '?'}: {why}"
     place = _PLACES.get(message["place"])
     return str(message["place"]) if place is None else place.format_map(message)
 
@@ -55,6 +58,8 @@ def counts_line(ledger: LedgerView) -> str:
         parts.append(f"{counts['dead_letters']:,} dead letters open")
     if counts["discarded"]:
         parts.append(f"{counts['discarded']:,} discarded")
+    if counts.get("closed"):
+        parts.append(f"{counts['closed']:,} closed")
     return " · ".join([*parts, f"{counts['under_way']:,} under way", f"{counts['missing']:,} missing"])
 
 
@@ -107,4 +112,38 @@ def ledger(
         listed.show,
         remark=[*_notes(found), *nothing],
         error=f"missing: {missing:,} {'message' if missing == 1 else 'messages'}" if missing else "",
+    )
+
+
+def close_missing(
+    monitor: Monitor,
+    messages: Annotated[
+        list[UUID],
+        typer.Argument(metavar="MESSAGE...", help="Ids that `brandctl ledger --state missing` lists."),
+    ],
+    reason: Annotated[str, typer.Option()],
+    by: By = None,
+) -> Result:
+    """Closes missing messages, once their loss is dealt with: they are counted apart, and raise no alert.
+
+    One that turns up after all is counted as any other. Messages that are not missing stay as they are; exit code 1 if there are some.
+
+    For example:
+
+        brandctl close-missing 01a22860-788f-77a8-9dbc-d1781b75609b --reason "purged by mistake; the articles were handed in again"
+
+    Options:
+        reason: What was found out; shown with the messages.
+    """
+    if not reason.strip():
+        raise typer.BadParameter("say what was found out", param_hint="--reason")
+    if len(messages) > _MOST:
+        raise typer.BadParameter(f"{_MOST} at most", param_hint="MESSAGE")
+    answer = monitor.close_missing_messages(ids=[str(each) for each in messages], reason=reason, by=who(by))
+    closed = answer["closed"]
+    left = [str(each) for each in dict.fromkeys(messages) if str(each) not in closed]
+    return Result(
+        answer,
+        remark=[f"closed: {len(closed):,} {'message' if len(closed) == 1 else 'messages'}"],
+        error=f"not missing, or closed before: {', '.join(left)}" if left else "",
     )

@@ -27,6 +27,8 @@ async def test_the_monitor_is_as_documented(
     for each in (await desk.get("/v1/dead-letters/summary")).json()["groups"]:
         begun = await desk.post("/v1/canary-replays", json={"group": each["group"]})
         canaries += [begun.json()["id"]] if begun.status_code == 202 else []
+    meant = {"verb": "discard", "type": "nothing", "reason": "none is meant"}
+    operations = [(await desk.post("/v1/dead-letter-operations", json=meant)).json()["id"] for _ in range(5)]
     names = [f"route-{number}" for number in range(30)]
     for name in names:
         await office.set_route(name, account="ops")
@@ -38,6 +40,7 @@ async def test_the_monitor_is_as_documented(
         "query.before": ids,
         "body.ids[*]": ids,
         "path.canary_id": canaries,
+        "path.operation_id": operations,
         "path.name": names,
         "path.notification_id": noticed,
         "body.account": ["ops"],

@@ -279,6 +279,45 @@ async def test_a_message_taken_out_of_a_queue_by_hand_is_missed_and_its_last_hop
     assert kept != lost
 
 
+async def test_a_missing_message_is_closed_once_and_counted_again_if_it_turns_up(world: LedgerWorld) -> None:
+    reconciler = world.reconciler(overdue=AT_ONCE)
+
+    async def close(*ids: UUID, reason: str = "a purge by mistake") -> Any:
+        asked = {"ids": [str(each) for each in ids], "reason": reason, "by": "Otto"}
+        return await world.client.post("/v1/ledger/messages/close", json=asked)
+
+    async with running(world.orchestrator):
+        lost, _kept = await world.send("lost", "kept")
+        removed = await world.remove(QUEUE)
+        kept = await world.remove(QUEUE)
+        for _ in range(2):
+            await reconciler.advance()
+        await world.broker.publish("commands", QUEUE, kept, type="research.requested")
+        refused = [(await close(lost, reason=each)).status_code for each in ("", " ")]
+        first = await close(lost, new_event_id())
+        again = await close(lost, reason="something else")
+        for _ in range(2):
+            await reconciler.advance()
+        counts = await world.counts()
+        found = await world.ledger()
+        (item,) = await world.messages(state="closed")
+        others = await world.messages(state="missing")
+        async with running(world.research):
+            await world.broker.publish("commands", QUEUE, removed, type="research.requested")
+            await eventually(lambda: world.has_outcomes(2))
+            await reconciler.advance()
+            after = await world.counts()
+    assert refused == [422, 422]
+    assert (first.json(), again.json()) == ({"closed": [str(lost)]}, {"closed": []})
+    assert counts["closed"] == 1
+    assert counts["accepted"] == 2
+    assert found["missing"] == len(others)
+    assert (item["message_id"], item["state"], item["closed_by"]) == (str(lost), "closed", "Otto")
+    assert item["closed_why"] == "a purge by mistake"
+    assert item["last_hop"]
+    assert after == {"accepted": 2, "done": 2}
+
+
 async def test_a_dead_letter_that_is_lost_on_its_way_is_missed_at_its_queue(world: LedgerWorld) -> None:
     reconciler = world.reconciler(overdue=AT_ONCE)
     async with running(world.orchestrator), running(world.research):

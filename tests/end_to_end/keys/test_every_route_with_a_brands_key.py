@@ -32,6 +32,7 @@ FORBIDDEN_TO_BOUND = {
     "GET /v1/documents",
     "GET /v1/ledger",
     "GET /v1/ledger/messages",
+    "POST /v1/ledger/messages/close",
     "GET /v1/messages",
     "GET /v1/messages/outcomes",
     "GET /v1/messages/{message_id}/edit",

@@ -292,6 +292,9 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
             (await done(walk, "POST", "/v1/canary-replays", json={"group": group["group"]}))["id"]
         )
         await done(walk, "POST", f"/v1/canary-replays/{canaries[-1]}/stop")
+    nothing = {"verb": "discard", "type": "nothing", "reason": "none is meant"}
+    operation = (await done(walk, "POST", "/v1/dead-letter-operations", json=nothing))["id"]
+    await done(walk, "POST", "/v1/dead-letter-operations", json=nothing)
     # In the log of changes nothing says whose a dead letter is.
     del walk.places["brand"]
     walk.places |= {
@@ -306,6 +309,8 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
         "canary_id": Place(canaries[-1]),
         "/v1/canary-replays group": Place(group["group"], "0123456789abcdef"),
         "/v1/canary-replays after": Place(canaries[-1]),
+        "operation_id": Place(operation),
+        "/v1/dead-letter-operations after": Place(operation),
         "name": Place("rivals", "nobody"),
         "route": Place("rivals", "nobody"),
     }
@@ -316,8 +321,14 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
         "POST /v1/dead-letters/discard": many | {"reason": "not theirs"},
         "POST /v1/dead-letters/{dead_letter_id}/restore": {"reason": "not theirs"},
         "POST /v1/dead-letters/restore": many | {"reason": "not theirs"},
+        "POST /v1/ledger/messages/close": {"ids": [str(UUID(int=7))], "reason": "not theirs"},
         "POST /v1/dead-letters/outcomes": many,
         "POST /v1/canary-replays": {"group": group["group"]},
+        "POST /v1/dead-letter-operations": {
+            "verb": "discard",
+            "group": group["group"],
+            "reason": "not theirs",
+        },
         "PUT /v1/notifications/routes/{name}": {"account": "ops"},
     }
 

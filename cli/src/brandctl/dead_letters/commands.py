@@ -10,6 +10,7 @@ from brandctl.dead_letters import view
 from brandctl.dead_letters.code_changes import PresentCode, code_since, count_code
 from brandctl.dead_letters.deciding import discard, replay, restore
 from brandctl.dead_letters.filters import DeadLetterSelection, with_filters
+from brandctl.dead_letters.operations import operations, stop
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import out
 from client.services.monitor import Monitor
@@ -121,5 +122,5 @@ def show(
     return Result(letter, lambda: view.show_full(out(), letter))
 
 
-for each in (replay, discard, restore):
+for each in (replay, discard, restore, operations, stop):
     app.command()(each)

@@ -391,6 +391,7 @@ async def test_discarded_messages_are_restored_once(
     await open_letters(person, 3)
     log = (await person.get("/audit-log")).text
     assert "Restored failed work that was discarded" in log
+    assert "Decided about all failed work that matches" in log
 
 
 @pytest.mark.extended

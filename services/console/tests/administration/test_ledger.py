@@ -82,6 +82,29 @@ async def test_a_missing_message_is_on_the_page_and_on_the_front_page(
     assert "The list cannot be shown:" in broken
 
 
+async def test_the_checked_missing_messages_are_closed_with_a_reason(
+    fill: Callable[..., Awaitable[None]], signed_in: Page, look_at: Callable[[Page, str], Awaitable[None]]
+) -> None:
+    await fill(FILL)
+    for number in (1, 2):
+        await fill(INSERT, UUID(int=number), "missing", "queue")
+    await look_at(signed_in, f"{LEDGER}?state=missing")
+    close = signed_in.get_by_role("button", name="Close the checked messages")
+    await signed_in.fill("[name=reason]", "a purge by mistake")
+    await close.click()
+    await expect(signed_in.locator(".told")).to_contain_text("Nothing was closed")
+    await signed_in.check(f"[value='{UUID(int=1)}']")
+    await signed_in.fill("[name=reason]", "a purge by mistake")
+    await close.click()
+    await expect(signed_in.locator(".told")).to_contain_text("One missing message is closed.")
+    main = signed_in.locator("main")
+    await expect(main).not_to_contain_text(str(UUID(int=1)))
+    await expect(main).to_contain_text(str(UUID(int=2)))
+    await look_at(signed_in, f"{LEDGER}?state=closed")
+    await expect(main).to_contain_text("a purge by mistake")
+    await expect(close).to_have_count(0)
+
+
 @pytest.mark.extended
 async def test_the_page_is_for_operators_of_all_brands(
     fill: Callable[..., Awaitable[None]], signed_in_as: Any, console: Any

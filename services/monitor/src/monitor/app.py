@@ -78,6 +78,9 @@ def build(settings: Settings) -> Service:
             service.poll(f"noticing {source.name}", partial(poller.poll, source), every=DUE_SOURCES)
         service.poll("telling", notifier.tick, every=DUE_MESSAGES)
     service.poll("canary_replays", dead_letters.CanaryReplays(service.database).advance, every=CANARIES)
+    service.poll(
+        "dead_letter_operations", dead_letters.MassOperations(service.database).advance, every=CANARIES
+    )
     asked = {"orchestrator": orchestrator, "social": social, "publisher": publisher, "research": research}
     reconciler = ledger.LedgerReconciler(
         service.database,

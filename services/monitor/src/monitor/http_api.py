@@ -54,6 +54,7 @@ def create_api(
         app,
         *dead_letters.routes(database, operations),
         dead_letters.canary_routes(dead_letters.CanaryReplays(database)),
+        dead_letters.mass_operation_routes(dead_letters.MassOperations(database)),
         *notification_routes(database, gateway, notifier),
         ledger_routes(database, CATALOGUE),
         invitation_routes(database, gateway, per_hour=invitation_mails_per_hour),

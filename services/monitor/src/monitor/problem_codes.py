@@ -20,6 +20,9 @@ DEAD_LETTER_SEARCH_TOO_SLOW = unprocessable(
     "The search for dead letters took too long; `detail` says how to narrow it.",
 )
 UNKNOWN_CANARY_REPLAY = not_found("unknown_canary_replay", "There is no such canary replay.")
+UNKNOWN_DEAD_LETTER_OPERATION = not_found(
+    "unknown_dead_letter_operation", "There is no such operation on dead letters."
+)
 UNKNOWN_NOTIFICATION_ROUTE = not_found(
     "unknown_notification_route", "There is no notification route of this name."
 )

@@ -1,85 +1,64 @@
-"""Replays, discards and restores dead letters: one, the checked ones, or all that match."""
+"""Replays, discards and restores dead letters: the checked ones at once, all that match in the background."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-from client import ClientError, RefusedError
 from console.dead_letters import views
 from console.dead_letters.views import LetterFilter
 from console.ids import parse_id
 from console.notices import Notice
 from console.pages import Form, PageViewer
-from console.service_clients import sentence_of
 
-MOST_AT_ONCE: Final = 2_000
-"""Letters that one press acts on."""
-_BATCH: Final = 500
+MOST_CHECKED: Final = 500
+"""Checked letters that one press acts on; the monitor takes no more in a call."""
 VERBS: Final = {"replay": "replayed", "discard": "discarded", "restore": "restored"}
 """What a button does → the number in the monitor's answer."""
 CANARY_VERBS: Final = ("canary", "stop_canary")
+STOP_OPERATION: Final = "stop_operation"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What became of a press."""
-
-    done: int
-    more: bool
-    """Whether it ended at MOST_AT_ONCE, with letters left."""
-    problem: str = ""
-    """Why it ended early."""
-
-    def notice(self, verb: str) -> Notice:
-        if not self.done and not self.problem:
-            return Notice("dead_letters.nothing_done")
-        more: list[tuple[str, Mapping[str, Any]]] = []
-        if self.problem:
-            more.append(("dead_letters.stopped", {"why": self.problem}))
-        if self.more:
-            more.append(("dead_letters.left", {"most": MOST_AT_ONCE}))
-        if self.done:
-            more.append((f"dead_letters.then.{verb}", {}))
-        return Notice(f"dead_letters.done.{verb}", {"n": self.done}, more)
-
-
-async def act_on_many(viewer: PageViewer, form: Form, wanted: LetterFilter) -> Outcome:
-    """Acts on the checked letters, or on all that matched when the page was made.
+async def act_on_many(viewer: PageViewer, form: Form, wanted: LetterFilter) -> Notice:
+    """Acts on the checked letters, or begins to act on all that matched when the page was made.
 
     Later ones stay: the form has the time of its page, which the monitor compares. The monitor takes only letters in the state
     that the act needs, so that a second press, or another person's, repeats nothing.
 
     Raises:
-        ClientError: the first call failed, so nothing was done.
+        ClientError: nothing was done.
     """
     verb = form.text("do")
-    if form.text("which") == "all":
-        # Without a field that cannot be read, it would take more than the list shows.
-        if not wanted.may_act_on_all or views.STATE_FOR[verb] != wanted.state:
-            return Outcome(0, more=False)
-        selection = wanted.selection(viewer.person.zone) | {"until": form.text("until")}
-    else:
-        ids = [each for each in dict.fromkeys(form.all("chosen")) if parse_id(each)]
+    if form.text("which") != "all":
+        ids = [each for each in dict.fromkeys(form.all("chosen")) if parse_id(each)][:MOST_CHECKED]
         if not ids:
-            return Outcome(0, more=False)
-        selection = {"ids": ids[:_BATCH]}
-    call: Callable[..., Awaitable[Any]] = getattr(viewer.monitor, f"{verb}_dead_letters")
-    done = 0
-    after: dict[str, Any] = {}
-    while done < MOST_AT_ONCE:
-        limit = min(_BATCH, MOST_AT_ONCE - done)
-        try:
-            answer = await call(**selection, **decision_of(viewer, form), **after, limit=limit)
-        except ClientError as error:
-            if not done:
-                raise
-            why = sentence_of(error, viewer.t) if isinstance(error, RefusedError) else str(error)
-            return Outcome(done, more=False, problem=why)
-        done += answer[VERBS[verb]]
-        if answer["next"] is None:
-            return Outcome(done, more=False)
-        after = {"after": answer["next"]}
-    return Outcome(done, more=True)
+            return Notice("dead_letters.nothing_done")
+        call: Callable[..., Awaitable[Any]] = getattr(viewer.monitor, f"{verb}_dead_letters")
+        answer = await call(ids=ids, **decision_of(viewer, form), limit=MOST_CHECKED)
+        return _told(verb, answer[VERBS[verb]], is_whole=True)
+    # Without a field that cannot be read, it would take more than the list shows.
+    if not wanted.may_act_on_all or views.STATE_FOR[verb] != wanted.state:
+        return Notice("dead_letters.nothing_done")
+    asked: dict[str, Any] = {"verb": verb, "until": form.text("until")} | decision_of(viewer, form)
+    asked |= {
+        name: value for name, value in wanted.selection(viewer.person.zone).items() if value is not None
+    }
+    begun: Any = await viewer.monitor.begin_dead_letter_operation(**asked)
+    return _told(verb, begun["decided"], is_whole=begun["decided"] >= begun["total"])
+
+
+def _told(verb: str, done: int, *, is_whole: bool) -> Notice:
+    if not done:
+        return Notice("dead_letters.nothing_done")
+    going_on: list[tuple[str, Mapping[str, Any]]] = [] if is_whole else [("dead_letters.going_on", {})]
+    return Notice(f"dead_letters.done.{verb}", {"n": done}, [*going_on, (f"dead_letters.then.{verb}", {})])
+
+
+async def stop_operation(viewer: PageViewer, form: Form) -> Notice:
+    """Stops an operation on all that match; one that has ended stays as it ended."""
+    operation = parse_id(form.text("operation"))
+    if operation is None:
+        return Notice("dead_letters.nothing_done")
+    await viewer.monitor.stop_dead_letter_operation(str(operation), by=viewer.person.name)
+    return Notice("dead_letters.operations.stopped_now")
 
 
 async def act_on_canary(viewer: PageViewer, form: Form, wanted: LetterFilter) -> Notice:

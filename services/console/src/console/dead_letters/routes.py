@@ -1,7 +1,7 @@
 """Routes of the pages of dead letters: groups and list, one letter, and what an operator decides."""
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -17,11 +17,12 @@ from client import RefusedError
 from console.dead_letters import views
 from console.dead_letters.acting import (
     CANARY_VERBS,
-    MOST_AT_ONCE,
+    STOP_OPERATION,
     VERBS,
     act_on_canary,
     act_on_many,
     decision_of,
+    stop_operation,
 )
 from console.dead_letters.code_changes import (
     NOTHING_KNOWN,
@@ -66,6 +67,7 @@ async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Ma
     group = LetterFilter.of(query).group
     return [
         shown,
+        *await read_each(clients.monitor.list_dead_letter_operations(limit=views.OPERATIONS)),
         *(await read_each(clients.monitor.list_canary_replays(group=group, limit=1)) if group else ()),
     ]
 
@@ -115,6 +117,9 @@ async def _list(
             state=arguments["state"], group=wanted.group
         )
     parts = await viewer.gather(**calls)
+    listed = await viewer.ask_one(
+        "monitor", viewer.monitor.list_dead_letter_operations(limit=views.OPERATIONS)
+    )
     canaries: Any = None
     if wanted.group:
         canaries = await viewer.ask_one(
@@ -134,6 +139,7 @@ async def _list(
         grouped=grouped,
         code_of_group=of_group["groups"][0] if of_group and of_group["groups"] else None,
         present=present,
+        operations=views.latest(listed),
         canary=canaries["items"][0] if isinstance(canaries, dict) and canaries["items"] else None,
         refusal=refusal,
         status=status,
@@ -149,6 +155,7 @@ def _page(
     grouped: Any,
     refusal: str,
     status: int,
+    operations: Sequence[Any] = (),
     canary: Any = None,
     code_of_group: Any = None,
     present: PresentCode = NOTHING_KNOWN,
@@ -166,7 +173,9 @@ def _page(
         states=views.STATES,
         any_state=views.ANY,
         tones=views.TONES,
-        most_at_once=MOST_AT_ONCE,
+        most_at_once=found["matching"] if found else 0,
+        operations=operations,
+        now_sending=views.is_under_way,
         canary=canary,
         code_of_group=code_of_group,
         present=present,
@@ -182,20 +191,22 @@ def _page(
 async def decide_on_many(request: Request, viewer: Viewer, form: FormData) -> Response:
     """Replays, discards or restores the checked letters, or all that matched when the page was made.
 
-    Or begins the canary replay of the group, or stops it.
+    Or begins the canary replay of the group, or stops it, or an operation on all that matched.
     """
     viewer.check_may(Scope.OPERATE)
-    if form.text("do") not in {*VERBS, *CANARY_VERBS}:
+    verb = form.text("do")
+    if verb not in {*VERBS, *CANARY_VERBS, STOP_OPERATION}:
         raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("dead_letters.no_verb"))
     wanted = LetterFilter.of({name: form.text(name) for name in LetterFilter.__slots__})
 
     async def act() -> Response:
-        if form.text("do") in CANARY_VERBS:
-            return await told(
-                request, viewer, LIST + wanted.query(), await act_on_canary(viewer, form, wanted)
-            )
-        outcome = await act_on_many(viewer, form, wanted)
-        return await told(request, viewer, LIST + wanted.query(), outcome.notice(form.text("do")))
+        if verb in CANARY_VERBS:
+            notice = await act_on_canary(viewer, form, wanted)
+        elif verb == STOP_OPERATION:
+            notice = await stop_operation(viewer, form)
+        else:
+            notice = await act_on_many(viewer, form, wanted)
+        return await told(request, viewer, LIST + wanted.query(), notice)
 
     return await once_or_refused(request, viewer, form, act, partial(_list, request, viewer, wanted))
 

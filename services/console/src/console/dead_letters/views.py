@@ -19,6 +19,8 @@ TONES: Final = {"open": "bad", "replaying": "warn", "resolved": "good", "discard
 PAGE_SIZE: Final = 50
 GROUPS: Final = 20
 """Groups on a page, the largest first."""
+OPERATIONS: Final = 5
+"""Operations on all that match that the page shows, the newest first."""
 SHOWN_CHARACTERS: Final = 20_000
 """Of a message; the file has as much as the monitor returns."""
 MOST_ATTEMPTS: Final = 99_999
@@ -187,3 +189,13 @@ def brand_of(letter: Mapping[str, Any]) -> str:
     payload = envelope.get("payload") if isinstance(envelope, Mapping) else None
     brand = payload.get("brand_slug") if isinstance(payload, Mapping) else None
     return brand if isinstance(brand, str) else ""
+
+
+def latest(listed: Any) -> list[Any]:
+    """The latest operations; none if the monitor does not tell, as one of an earlier version."""
+    return list(listed["items"]) if isinstance(listed, Mapping) else []
+
+
+def is_under_way(operation: Mapping[str, Any]) -> bool:
+    """Whether there is still something to stop: letters that it has not decided about."""
+    return bool(operation["state"] == "running" and operation["decided"] < operation["total"])

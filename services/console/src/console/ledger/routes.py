@@ -1,7 +1,9 @@
 """Routes of the page of the ledger."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
+from http import HTTPStatus
 from typing import Any, Final
 
 from fastapi import APIRouter
@@ -9,9 +11,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from console.ids import parse_id
 from console.ledger import views
 from console.ledger.views import LedgerFilter
-from console.pages import NavigationEntry, Viewer, page
+from console.notices import Notice, told
+from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page
 from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
 
@@ -46,7 +50,38 @@ LIVE: Final = (LivePage(SHOW, read_ledger),)
 async def get_ledger(request: Request, viewer: Viewer) -> Response:
     """The counts of all queues, and the messages that are not done."""
     viewer.check_may(Scope.OPERATE)
-    wanted = LedgerFilter.of(request.query_params)
+    return await _show(request, viewer, LedgerFilter.of(request.query_params))
+
+
+@router.post(SHOW)
+async def close_messages(request: Request, viewer: Viewer, form: FormData) -> Response:
+    """Closes the checked messages with a reason, as far as they are still missing."""
+    viewer.check_may(Scope.OPERATE)
+    wanted = LedgerFilter.of({name: form.text(name) for name in LedgerFilter.__slots__})
+    ids = [each for each in dict.fromkeys(form.all("chosen")) if parse_id(each)][: views.PAGE]
+
+    async def act() -> Response:
+        closed: Sequence[str] = ()
+        if ids:
+            reason = form.text("reason")
+            answer = await viewer.monitor.close_missing_messages(
+                ids=ids, reason=reason, by=viewer.person.name
+            )
+            closed = answer["closed"]
+        notice = Notice("ledger.closed", {"n": len(closed)}) if closed else Notice("ledger.nothing_closed")
+        return await told(request, viewer, SHOW + wanted.query(), notice)
+
+    return await once_or_refused(request, viewer, form, act, partial(_show, request, viewer, wanted))
+
+
+async def _show(
+    request: Request,
+    viewer: PageViewer,
+    wanted: LedgerFilter,
+    *,
+    refusal: str = "",
+    status: int = HTTPStatus.OK,
+) -> Response:
     is_bound = viewer.person.brands is not None
     counted = listed = None
     if not is_bound:
@@ -58,6 +93,8 @@ async def get_ledger(request: Request, viewer: Viewer) -> Response:
         request,
         viewer,
         "ledger/ledger.html.j2",
+        status=status,
+        refusal=refusal,
         ledger=counted,
         listed=listed,
         wanted=wanted,

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, Final, Self
 from urllib.parse import urlencode
 
-STATES: Final = ("missing", "under_way", "dead_letter", "discarded")
+STATES: Final = ("missing", "under_way", "dead_letter", "discarded", "closed")
 TONES: Final = {"missing": "bad", "dead_letter": "bad", "under_way": "warn"}
-COUNTS: Final = ("accepted", "done", "under_way", "dead_letters", "discarded", "missing")
+COUNTS: Final = ("accepted", "done", "under_way", "dead_letters", "discarded", "closed", "missing")
 PAGE: Final = 50
 _LONGEST: Final = 100
 

@@ -1,18 +1,28 @@
 """Requests and answers of the HTTP API for dead letters."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StringConstraints,
+    model_validator,
+)
 from pydantic_core import from_json
 
 from chassis.http.api import Moment, View
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from envelope import MICROS, ChainLimits
-from monitor.dead_letters.domain import DeadLetterState
+from envelope.brand import CATALOGUE
+from monitor.dead_letters.domain import DeadLetterState, OperationVerb
+from monitor.dead_letters.filtering import DeadLetterFilter
 from monitor.dead_letters.masking import mask, mask_text
 from monitor.dead_letters.store import OperatorDecision
 
@@ -242,7 +252,11 @@ class RestoreRequest(_Decision):
     reason: Reason = Field(description="Why it is to be decided about again; stored with the dead letter.")
 
 
-class _Bulk(BaseModel):
+class BulkSelection(BaseModel):
+    """Which dead letters an operator means."""
+
+    model_config = ConfigDict(extra="forbid")
+
     queue: StoredText | None = None
     type: StoredText | None = None
     group: StoredText | None = Field(
@@ -257,10 +271,34 @@ class _Bulk(BaseModel):
     max_attempts: AttemptCount | None = None
     failed_since: Moment | None = Field(default=None, description=FAILED_SINCE)
     failed_before: Moment | None = Field(default=None, description=FAILED_BEFORE)
-    ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)] | None = None
     until: Moment | None = Field(
-        default=None, description="Only dead letters recorded up to this time, such as `now` of a page."
+        default=None,
+        description="Only dead letters that were recorded, or discarded, up to this time, such as `now` of a page.",
     )
+
+    def to_filter(self, brands: Collection[str] | None) -> DeadLetterFilter:
+        """The filter; `brands` are those that the caller may see."""
+        # Callers may give a former name of a queue, or that of its dead-letter queue.
+        queue = None if self.queue is None else CATALOGUE.name_today(self.queue.removesuffix("-dlq"))
+        return DeadLetterFilter(
+            queue=queue,
+            type=self.type,
+            correlation_id=self.correlation_id,
+            group=self.group,
+            code=self.code,
+            brands=brands,
+            message_id=self.message_id,
+            error=self.error,
+            payload=self.payload,
+            min_attempts=self.min_attempts,
+            max_attempts=self.max_attempts,
+            failed_since=self.failed_since,
+            failed_before=self.failed_before,
+        )
+
+
+class _Bulk(BulkSelection):
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_BULK)] | None = None
     after: UUID | None = Field(
         default=None, description="`next` of the previous answer; the request continues there."
     )
@@ -276,9 +314,20 @@ class BulkDiscardRequest(_Bulk, DiscardRequest):
 
 
 class BulkRestoreRequest(_Bulk, RestoreRequest):
-    until: Moment | None = Field(
-        default=None, description="Only dead letters discarded up to this time, such as `now` of a page."
+    pass
+
+
+class OperationRequest(BulkSelection, _Decision):
+    verb: OperationVerb
+    reason: Reason | None = Field(
+        default=None, description="Why; stored with each dead letter. A replay needs none."
     )
+
+    @model_validator(mode="after")
+    def _has_reason(self) -> Self:
+        if self.reason is None and self.verb is not OperationVerb.REPLAY:
+            raise ValueError(f"reason: say why, to {self.verb.value} dead letters")
+        return self
 
 
 class OutcomesRequest(BaseModel):

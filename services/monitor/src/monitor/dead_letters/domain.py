@@ -31,6 +31,19 @@ class DeadLetterState(StrEnum):
     """An operator closed it without a replay."""
 
 
+class OperationVerb(StrEnum):
+    """What an operator does with all dead letters that match."""
+
+    REPLAY = "replay"
+    DISCARD = "discard"
+    RESTORE = "restore"
+
+    @property
+    def takes(self) -> DeadLetterState:
+        """The state that a dead letter needs for it."""
+        return DeadLetterState.DISCARDED if self is OperationVerb.RESTORE else DeadLetterState.OPEN
+
+
 class RefusalKind(StrEnum):
     CONFLICT = "conflict"
     """The current state does not allow the decision."""

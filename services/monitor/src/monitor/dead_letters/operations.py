@@ -110,13 +110,7 @@ class DeadLetterOperations:
         The total size of one call is bounded: fewer than `limit` may be replayed although more are open.
         """
         async with self._database.transaction() as tx:
-            claimed, is_more = await store.lock_open(tx.connection, selection, limit, MOST_BYTES, limits)
-            if not claimed:
-                return ReplayResult({})
-            replays = send_again(tx, claimed, limits)
-            await store.mark_replaying(tx.connection, replays, decision)
-        log.info("dead_letters_replayed", count=len(replays), reason=decision.why, by=decision.by)
-        return ReplayResult(replays, claimed[-1].standing.id if is_more else None)
+            return await replay_some(tx, selection, limit, decision, limits)
 
     async def discard(
         self, dead: UUID, decision: store.OperatorDecision, brands: Collection[str] | None = None
@@ -139,9 +133,7 @@ class DeadLetterOperations:
     ) -> DiscardResult:
         """Closes up to `limit` of the selected open dead letters without handling them, the oldest first."""
         async with self._database.transaction() as tx:
-            ids = await store.discard_open(tx.connection, selection, limit, decision)
-        if ids:
-            log.info("dead_letters_discarded", count=len(ids), reason=decision.why, by=decision.by)
+            ids = await discard_some(tx, selection, limit, decision)
         return DiscardResult(ids, ids[-1] if len(ids) == limit else None)
 
     async def restore(
@@ -170,13 +162,47 @@ class DeadLetterOperations:
     ) -> RestoreResult:
         """Opens up to `limit` of the selected discarded dead letters again, the oldest first; others stay as they are."""
         async with self._database.transaction() as tx:
-            await store.lock_shared(tx.connection)
-            letters = await store.lock_discarded(tx.connection, selection, limit)
-            resolved = await _restore(tx, letters, decision) if letters else 0
-        if letters:
-            log.info("dead_letters_restored", count=len(letters), reason=decision.why, by=decision.by)
-        last = letters[-1].id if len(letters) == limit else None
-        return RestoreResult([each.id for each in letters], resolved, last)
+            return await restore_some(tx, selection, limit, decision)
+
+
+async def replay_some(
+    tx: Transaction,
+    selection: store.DeadLetterSelection,
+    limit: int,
+    decision: store.OperatorDecision,
+    limits: ChainLimits = NO_LIMITS,
+) -> ReplayResult:
+    """See `DeadLetterOperations.replay_all`."""
+    claimed, is_more = await store.lock_open(tx.connection, selection, limit, MOST_BYTES, limits)
+    if not claimed:
+        return ReplayResult({})
+    replays = send_again(tx, claimed, limits)
+    await store.mark_replaying(tx.connection, replays, decision)
+    log.info("dead_letters_replayed", count=len(replays), reason=decision.why, by=decision.by)
+    return ReplayResult(replays, claimed[-1].standing.id if is_more else None)
+
+
+async def discard_some(
+    tx: Transaction, selection: store.DeadLetterSelection, limit: int, decision: store.OperatorDecision
+) -> list[UUID]:
+    """See `DeadLetterOperations.discard_all`."""
+    ids = await store.discard_open(tx.connection, selection, limit, decision)
+    if ids:
+        log.info("dead_letters_discarded", count=len(ids), reason=decision.why, by=decision.by)
+    return ids
+
+
+async def restore_some(
+    tx: Transaction, selection: store.DeadLetterSelection, limit: int, decision: store.OperatorDecision
+) -> RestoreResult:
+    """See `DeadLetterOperations.restore_all`."""
+    await store.lock_shared(tx.connection)
+    letters = await store.lock_discarded(tx.connection, selection, limit)
+    resolved = await _restore(tx, letters, decision) if letters else 0
+    if letters:
+        log.info("dead_letters_restored", count=len(letters), reason=decision.why, by=decision.by)
+    last = letters[-1].id if len(letters) == limit else None
+    return RestoreResult([each.id for each in letters], resolved, last)
 
 
 async def _restore(

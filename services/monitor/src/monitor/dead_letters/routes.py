@@ -124,7 +124,7 @@ def _reading_routes(database: Database) -> APIRouter:
             failed_since=failed_since,
             failed_before=failed_before,
         )
-        with _refusing_slow_searches():
+        with refusing_slow_searches():
             async with database.connection() as connection:
                 page = await queries.fetch_page(connection, wanted, limit=limit + 1, before=after or before)
         if page is None:
@@ -225,7 +225,7 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
     )
     async def replay_dead_letters(caller: MayOperate, request: BulkReplayRequest) -> BulkReplayStarted:
         decision = request.decision(request.reason)
-        with _refusing_slow_searches():
+        with refusing_slow_searches():
             done = await operations.replay_all(
                 _selection(request, caller), request.limit, decision, request.limits()
             )
@@ -238,7 +238,7 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
     )
     async def discard_dead_letters(caller: MayOperate, request: BulkDiscardRequest) -> BulkDiscarded:
         decision = request.decision(request.reason)
-        with _refusing_slow_searches():
+        with refusing_slow_searches():
             done = await operations.discard_all(_selection(request, caller), request.limit, decision)
         return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
 
@@ -252,7 +252,7 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
         Those that were replayed before their discard stay discarded.
         """
         decision = request.decision(request.reason)
-        with _refusing_slow_searches():
+        with refusing_slow_searches():
             done = await operations.restore_all(_selection(request, caller), request.limit, decision)
         return BulkRestored(restored=len(done.ids), resolved=done.resolved, ids=done.ids, next=done.last)
 
@@ -301,21 +301,7 @@ def _selection(
     request: BulkReplayRequest | BulkDiscardRequest | BulkRestoreRequest,
     caller: Caller,
 ) -> DeadLetterSelection:
-    wanted = DeadLetterFilter(
-        queue=_source_queue(request.queue),
-        type=request.type,
-        correlation_id=request.correlation_id,
-        group=request.group,
-        code=request.code,
-        brands=caller.brands,
-        message_id=request.message_id,
-        error=request.error,
-        payload=request.payload,
-        min_attempts=request.min_attempts,
-        max_attempts=request.max_attempts,
-        failed_since=request.failed_since,
-        failed_before=request.failed_before,
-    )
+    wanted = request.to_filter(caller.brands)
     return DeadLetterSelection(
         wanted,
         ids=None if request.ids is None else tuple(request.ids),
@@ -325,7 +311,8 @@ def _selection(
 
 
 @contextmanager
-def _refusing_slow_searches() -> Iterator[None]:
+def refusing_slow_searches() -> Iterator[None]:
+    """Answers a search that took too long with a refusal."""
     try:
         yield
     except SearchTooSlowError:

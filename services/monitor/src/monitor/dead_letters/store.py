@@ -354,16 +354,10 @@ async def lock_open(
     Returns:
         As many as fit into `most_bytes` of bodies, at least one; and whether there may be more.
     """
-    where, values = await _selected(connection, selection)
-    if selection.ids is None and selection.wanted.group is None:
-        where += f" and d.reason <> '{Reason.FALSE_CLAIM.value}'"
-    if limits.deadline is None:
-        where += f" and d.reason <> '{Reason.DEADLINE_PASSED.value}'"
-    if limits.max_cost is None:
-        where += f" and d.reason <> '{Reason.COST_REACHED.value}'"
+    where, values = await _replayable(connection, selection, limits)
     async with bounded_search(connection, is_search=selection.wanted.is_search):
         found = await connection.fetch(
-            f"select d.id, octet_length(d.payload) as size from dead_messages d where replayable and {where}"  # noqa: S608 - constants
+            f"select d.id, octet_length(d.payload) as size from dead_messages d where {where}"  # noqa: S608 - constants
             f" order by recorded_at, id limit ${len(values) + 1} for update skip locked",
             *values,
             limit,
@@ -377,6 +371,40 @@ async def lock_open(
         chosen,
     )
     return [_claimed(row) for row in rows], len(found) == limit or len(chosen) < len(found)
+
+
+async def count_replayable(connection: Connection, selection: DeadLetterSelection) -> int:
+    """How many `lock_open` would return without new limits, and without its bounds."""
+    return await _count(connection, selection, *await _replayable(connection, selection, NO_LIMITS))
+
+
+async def count_selected(
+    connection: Connection, selection: DeadLetterSelection, state: DeadLetterState
+) -> int:
+    """How many of the selected dead letters are in that state."""
+    return await _count(connection, selection, *await _selected(connection, selection, state))
+
+
+async def _count(
+    connection: Connection, selection: DeadLetterSelection, where: str, values: Sequence[Any]
+) -> int:
+    async with bounded_search(connection, is_search=selection.wanted.is_search):
+        return int(
+            await connection.fetchval(f"select count(*) from dead_messages d where {where}", *values)  # noqa: S608 - constants
+        )
+
+
+async def _replayable(
+    connection: Connection, selection: DeadLetterSelection, limits: ChainLimits
+) -> tuple[str, list[Any]]:
+    where, values = await _selected(connection, selection)
+    if selection.ids is None and selection.wanted.group is None:
+        where += f" and d.reason <> '{Reason.FALSE_CLAIM.value}'"
+    if limits.deadline is None:
+        where += f" and d.reason <> '{Reason.DEADLINE_PASSED.value}'"
+    if limits.max_cost is None:
+        where += f" and d.reason <> '{Reason.COST_REACHED.value}'"
+    return f"replayable and {where}", values
 
 
 async def discard_open(
@@ -419,8 +447,13 @@ async def _selected(
     if selection.ids is not None:
         add("d.id = any({}::uuid[])", selection.ids)
     if selection.until is not None:
-        since = "resolved_at" if state is DeadLetterState.DISCARDED else "recorded_at"
-        add(f"d.{since} <= {{}}", selection.until)
+        since = (
+            "d.resolved_at"
+            if state is DeadLetterState.DISCARDED
+            # One that was restored is open since then.
+            else "coalesce(d.restored_at, d.recorded_at)"
+        )
+        add(f"{since} <= {{}}", selection.until)
     if selection.after is not None:
         last = await connection.fetchval(
             "select recorded_at from dead_messages where id = $1 and ($2::text[] is null or brand_slug = any ($2))",

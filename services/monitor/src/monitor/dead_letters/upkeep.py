@@ -7,7 +7,7 @@ from uuid import UUID
 from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging import Database
-from monitor.dead_letters import canary, store
+from monitor.dead_letters import canary, mass_operations, store
 from monitor.dead_letters.edits import delete_old_edits, forget_edits_of_brand, rename_queues_of_edits
 from monitor.dead_letters.finished_work import delete_finished
 from monitor.dead_letters.masking import RULES, masked_body
@@ -22,6 +22,7 @@ async def remove(connection: Connection, brand: str) -> int:
     """Deletes the dead letters with this brand in their payload, in batches, since bodies are large; returns their number."""
     await canary.forget_brand(connection, brand)
     await forget_edits_of_brand(connection, brand)
+    await mass_operations.forget_brand(connection, brand)
     removed, after = 0, UUID(int=0)
     while True:
         rows = await connection.fetch(
@@ -76,6 +77,7 @@ async def delete_old(database: Database, period: timedelta) -> None:
         await delete_finished(tx.connection, period)
         await forget_removed(tx.connection)
         await canary.delete_ended(tx.connection, period)
+        await mass_operations.delete_ended(tx.connection, period)
 
 
 async def rename_queues(database: Database) -> None:

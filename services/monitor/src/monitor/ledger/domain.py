@@ -22,6 +22,8 @@ class LedgerState(StrEnum):
     DISCARDED = "discarded"
     """An operator discarded its dead letter, or it was removed with its brand."""
     MISSING = "missing"
+    CLOSED = "closed"
+    """Missing, and closed by an operator with a reason."""
 
 
 class LedgerPlace(StrEnum):
@@ -71,6 +73,14 @@ class LedgerMessage:
     absent_since: datetime | None = None
     """Since when its place has been seen empty."""
     missing_since: datetime | None = None
+    closed_at: datetime | None = None
+    closed_by: str | None = None
+    closed_why: str | None = None
+
+    @property
+    def shown_state(self) -> LedgerState:
+        """The state for people: the reconciler goes on looking for a closed message as for any missing one."""
+        return LedgerState.CLOSED if self.closed_at is not None else self.state
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ from typing import Annotated, Any, Final, Self
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from chassis.http.api import View, needs, router
 from chassis.http.callers import Scope
-from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
+from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, MAX_PAGE, PageLimit
 from envelope import Catalogue
 from messaging import Database
+from monitor.dead_letters import Reason, StoredText
 from monitor.ledger import store
 from monitor.ledger.domain import LedgerMessage, LedgerPlace, LedgerState, last_hop
 from monitor.ledger.message_routes import consumers_of
@@ -37,6 +38,8 @@ class LedgerCounts(View):
     """Their dead letter is open."""
     discarded: int
     """An operator discarded their dead letter, or it was removed with its brand."""
+    closed: int
+    """An operator closed them, as nothing has become of them."""
     missing: int
 
 
@@ -62,7 +65,7 @@ class LedgerView(View):
     since: datetime
     """Start of that period, on the hour."""
     missing: int
-    """All missing messages, older ones too; they are kept for seven days."""
+    """All missing messages, older ones too, without closed ones; they are kept for seven days."""
     services: tuple[LedgerServiceView, ...]
     """The services that were asked."""
     reaches_back_to: datetime | None
@@ -91,6 +94,10 @@ class LedgerMessageView(View):
     sent_at: datetime
     missing_since: datetime | None
     """When the ledger first missed it."""
+    closed_at: datetime | None
+    """When an operator closed it."""
+    closed_by: str | None
+    closed_why: str | None
 
     @classmethod
     def of(cls, message: LedgerMessage, consumers: Mapping[str, str]) -> Self:
@@ -103,7 +110,7 @@ class LedgerMessageView(View):
             consumer=consumer,
             queue=message.queue,
             correlation_id=message.correlation_id,
-            state=message.state,
+            state=message.shown_state,
             place=message.place,
             place_at=message.place_at,
             last_hop=last_hop(message.queue, consumer, message.place, message.known_at)
@@ -111,6 +118,9 @@ class LedgerMessageView(View):
             else None,
             sent_at=message.sent_at,
             missing_since=message.missing_since,
+            closed_at=message.closed_at,
+            closed_by=message.closed_by,
+            closed_why=message.closed_why,
         )
 
 
@@ -119,6 +129,23 @@ class LedgerMessagePage(View):
     next: str | None
     """The start of the next page: send it as `after`; null on the last page."""
     now: datetime
+
+
+class CloseRequest(BaseModel):
+    """Messages that are missing, and for which nothing more is to be done."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    ids: Annotated[list[UUID], Field(min_length=1, max_length=MAX_PAGE)] = Field(
+        description="`message_id` of missing messages; others of them stay as they are."
+    )
+    reason: Reason = Field(description="What was found out; shown with the message.")
+    by: StoredText | None = Field(default=None, description="Your name; it is not verified.")
+
+
+class ClosedMessages(View):
+    closed: tuple[UUID, ...]
+    """Without those that are not missing, or that were closed before."""
 
 
 def ledger_routes(database: Database, catalogue: Catalogue) -> APIRouter:
@@ -167,6 +194,16 @@ def ledger_routes(database: Database, catalogue: Catalogue) -> APIRouter:
             next=_cursor(shown[-1]) if len(found) > limit else None,
             now=now,
         )
+
+    @routes.post("/messages/close", summary="Close missing messages", dependencies=of_operators)
+    async def close_missing_messages(request: CloseRequest) -> ClosedMessages:
+        """Closes missing messages with a reason: the ledger counts them apart, and raises no alert for them.
+
+        A closed message that turns up after all leaves the list, as any missing one.
+        """
+        async with database.transaction() as tx:
+            closed = await store.close_missing(tx.connection, request.ids, by=request.by, why=request.reason)
+        return ClosedMessages(closed=tuple(closed))
 
     return routes
 

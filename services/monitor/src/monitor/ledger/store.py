@@ -12,7 +12,7 @@ from monitor.ledger.domain import Finding, LedgerMessage, LedgerPlace, LedgerSta
 
 KEPT: Final = timedelta(days=7)
 """How long counts and missing messages are kept; consumers know outcomes for no longer."""
-_COLUMNS: Final = "event_id, queue, sender, type, correlation_id, sent_at, known_at, state, place, place_at, absent_since, missing_since"
+_COLUMNS: Final = "event_id, queue, sender, type, correlation_id, sent_at, known_at, state, place, place_at, absent_since, missing_since, closed_at, closed_by, closed_why"
 
 
 class CountKey(NamedTuple):
@@ -227,7 +227,8 @@ async def update(connection: Connection, found: Sequence[FoundMessage]) -> Missi
         update ledger_messages as m
         set state = t.state, place = t.place, place_at = t.place_at, known_at = t.known_at, absent_since = t.absent_since,
             checked_at = clock_timestamp(),
-            missing_since = case when t.state = 'missing' then coalesce(m.missing_since, clock_timestamp()) end
+            missing_since = case when t.state = 'missing' then coalesce(m.missing_since, clock_timestamp()) end,
+            closed_at = case when t.state = 'missing' then m.closed_at end
         from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::timestamptz[], $7::timestamptz[])
              as t (event_id, queue, state, place, place_at, known_at, absent_since)
         where m.event_id = t.event_id and m.queue = t.queue returning m.event_id, m.queue
@@ -264,6 +265,22 @@ def count_key(message: LedgerMessage) -> CountKey:
     return CountKey(message.sent_at.replace(minute=0, second=0, microsecond=0), message.sender, message.queue)
 
 
+async def close_missing(
+    connection: Connection, ids: Sequence[UUID], *, by: str | None, why: str
+) -> list[UUID]:
+    """Closes those of the messages that are missing; returns them. One that is closed already keeps its reason."""
+    rows = await connection.fetch(
+        """
+        update ledger_messages set closed_at = clock_timestamp(), closed_by = $2, closed_why = $3
+        where event_id = any ($1::uuid[]) and state = 'missing' and closed_at is null returning event_id
+        """,
+        ids,
+        by,
+        why,
+    )
+    return list(dict.fromkeys(UUID(int=row["event_id"].int) for row in rows))
+
+
 async def forget_old(connection: Connection) -> None:
     """Deletes counts older than `KEPT`, and messages that nobody knows anything new of since."""
     await connection.execute("delete from ledger_counts where hour < now() - $1::interval", KEPT)
@@ -295,7 +312,7 @@ async def summary(connection: Connection, period: timedelta) -> LedgerSummary:
         select date_trunc('hour', now() - $1::interval, 'UTC') as since, clock_timestamp() as now,
                (select min(hour) from ledger_counts) as reaches_back_to,
                (select min(read_until) from ledger_sources) as read_until,
-               (select count(*) from ledger_messages where state = 'missing') as all_missing
+               (select count(*) from ledger_messages where state = 'missing' and closed_at is null) as all_missing
         """,
         period,
     )
@@ -311,11 +328,12 @@ async def summary(connection: Connection, period: timedelta) -> LedgerSummary:
                    coalesce(sum(sends) filter (where state = 'under_way'), 0) as under_way,
                    coalesce(sum(sends) filter (where state = 'dead_letter'), 0) as dead_letters,
                    coalesce(sum(sends) filter (where state = 'discarded'), 0) as discarded,
-                   coalesce(sum(sends) filter (where state = 'missing'), 0) as missing
+                   coalesce(sum(sends) filter (where state = 'missing' and closed_at is null), 0) as missing,
+                   coalesce(sum(sends) filter (where closed_at is not null), 0) as closed
             from ledger_messages where sent_at >= $1 group by queue
         )
         select queue, accepted, done, coalesce(under_way, 0) as under_way, coalesce(dead_letters, 0) as dead_letters,
-               coalesce(discarded, 0) as discarded, coalesce(missing, 0) as missing
+               coalesce(discarded, 0) as discarded, coalesce(closed, 0) as closed, coalesce(missing, 0) as missing
         from counted left join not_done using (queue) order by queue
         """,
         row["since"],
@@ -347,7 +365,7 @@ async def page(
     rows = await connection.fetch(
         f"""
         select {_COLUMNS} from ledger_messages
-        where ($1::text is null or state = $1) and ($2::text is null or queue = $2)
+        where ($1::text is null or case when closed_at is null then state else 'closed' end = $1) and ($2::text is null or queue = $2)
           and ($3::timestamptz is null or (sent_at, event_id) > ($3, $4::uuid))
         order by sent_at, event_id limit $5
         """,  # noqa: S608 - constants
@@ -380,7 +398,7 @@ async def missing_groups(connection: Connection) -> list[MissingGroup]:
         """
         select queue, queue || case when place = 'dead_letter_queue' then '-dlq' else '' end as last_queue,
                count(*) as count, min(sent_at) as oldest, array_agg(distinct type) as types
-        from ledger_messages where state = 'missing' group by 1, 2 order by 1, 2
+        from ledger_messages where state = 'missing' and closed_at is null group by 1, 2 order by 1, 2
         """
     )
     return [
@@ -415,4 +433,7 @@ def _message(row: Any) -> LedgerMessage:
         place_at=row["place_at"],
         absent_since=row["absent_since"],
         missing_since=row["missing_since"],
+        closed_at=row["closed_at"],
+        closed_by=row["closed_by"],
+        closed_why=row["closed_why"],
     )
