@@ -112,10 +112,23 @@ def show(orchestrator: Orchestrator, monitor: Monitor, keyword: str, brand: OfBr
 
 def _show_story(keyword: dict[str, Any], story: list[KeywordEvent]) -> None:
     note(f"“{keyword['keyword']}” of {keyword['brand_slug']}, correlation_id {keyword['correlation_id']}")
+    if limits := _limits(keyword):
+        note(
+            f"its request {' and '.join(limits)}; brandctl chain {keyword['correlation_id']} --calls tells its cost"
+        )
     ids = [each.id for each in story if each.id is not None and is_id(each.id)]
     shown = shorten(ids) if out().is_terminal else {}
     rows = [(to_second(each.at), each.what, each.told(shown)) for each in story]
     show_table(("when", "what", "detail"), rows)
+
+
+def _limits(keyword: Mapping[str, Any]) -> list[str]:
+    """The limits of its request in words; an orchestrator of a version before tells none."""
+    deadline, cost = keyword.get("deadline"), keyword.get("max_cost")
+    return [
+        *([] if deadline is None else [f"ends at {to_minute(deadline)}"]),
+        *([] if cost is None else [f"may cost {cost:.2f} dollars"]),
+    ]
 
 
 def _story(orchestrator: Orchestrator, item: dict[str, Any], letters: list[Any]) -> list[KeywordEvent]:

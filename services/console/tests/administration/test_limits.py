@@ -1,5 +1,7 @@
 """Limits of requests on the screens: the form, the keyword's page, and the calls of a chain."""
 
+import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
@@ -10,6 +12,9 @@ import pytest
 from playwright.async_api import Page, expect
 
 from chassis.testing import eventually
+from messaging import headers as header
+from messaging.testing import Broker
+from messaging.topology import DEAD_LETTERS
 
 LIST = "/b/acme/keywords"
 HOSTILE = "<img src=x onerror='window.hit = 1'>"
@@ -126,3 +131,70 @@ async def test_a_chain_shows_its_calls_in_pages_and_as_a_file_and_nothing_that_a
     assert "Seconds that it took" in csv.text.splitlines()[0]
     nothing = (await person.get("/chains/nothing")).text
     assert "The gateway has made no call for this chain" in nothing
+
+
+async def test_a_message_that_was_late_is_replayed_with_more_hours(
+    person: httpx.AsyncClient, rabbitmq_url: str, console: Any
+) -> None:
+    event = uuid4()
+    message = {
+        "event_id": str(event),
+        "type": "content.generate",
+        "source": "orchestrator",
+        "timestamp": "2026-01-02T03:04:05Z",
+        "correlation_id": "chain-late",
+        "deadline": "2026-01-02T04:00:00Z",
+        "payload": {},
+    }
+    facts = {
+        header.FAILURE_REASON: "deadline_passed",
+        header.FAILURE_MESSAGE: "the deadline of 2 January 2026, 04:00 UTC has passed",
+        header.FAILURE_ATTEMPTS: 1,
+    }
+    async with Broker.connected(rabbitmq_url) as broker:
+        await broker.publish(DEAD_LETTERS, "social-commands", json.dumps(message).encode(), headers=facts)
+
+    async def recorded() -> str | None:
+        found = re.search(r'href="(/dead-letters/[0-9a-f-]{36})"', (await person.get("/dead-letters")).text)
+        return None if found is None else found[1]
+
+    address = await eventually(recorded)
+    shown = (await person.get(address)).text
+    assert "The deadline of its request has passed." in shown
+    assert "Hours from now that its request gets" in shown
+    for wrong in ({}, {"hours": "soon"}, {"hours": "0"}):
+        refused = await person.post(
+            f"{address}/decide", data={"once": str(wrong), "do": "replay", **wrong}, follow_redirects=True
+        )
+        assert refused.status_code == 422, wrong
+        assert 'role="alert"' in refused.text
+    done = await person.post(
+        f"{address}/decide", data={"once": "now", "do": "replay", "hours": "24"}, follow_redirects=True
+    )
+    assert "The message is sent again." in done.text
+
+
+class TestWithoutTheGateway:
+    """What a person sees while the gateway is away."""
+
+    @pytest.fixture
+    def service_urls(self, service_urls: dict[str, str]) -> dict[str, str]:
+        return {**service_urls, "gateway_url": "http://127.0.0.1:9"}
+
+    async def test_the_pages_say_so_and_the_rest_works(self, person: httpx.AsyncClient, console: Any) -> None:
+        await console.orchestrator.set_brand("acme", name="Acme")
+        await console.orchestrator.pause_brand("acme")
+        begun = await console.orchestrator.submit_keywords(
+            "acme", b"cold brew", content_type="text/plain", max_cost=2.5
+        )
+        chain = (await person.get(f"/chains/{begun['correlation_id']}")).text
+        assert "The service “gateway” does not answer" in chain
+        assert "What comes next" in chain
+        keyword = await person.get(f"{LIST}/{begun['cycle_id']}.1")
+        assert (keyword.status_code, "May cost" in keyword.text, "Cost so far" in keyword.text) == (
+            200,
+            True,
+            False,
+        )
+        file = await person.get(f"/chains/{begun['correlation_id']}/calls.csv")
+        assert file.status_code == 503

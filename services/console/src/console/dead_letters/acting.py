@@ -1,16 +1,19 @@
 """Replays, discards and restores dead letters: the checked ones at once, all that match in the background."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from console.dead_letters import views
 from console.dead_letters.views import LetterFilter
 from console.ids import parse_id
+from console.money.views import typed_dollars
 from console.notices import Notice
 from console.pages import Form, PageViewer
 
 MOST_CHECKED: Final = 500
 """Checked letters that one press acts on; the monitor takes no more in a call."""
+_MOST_DIGITS: Final = 4
 VERBS: Final = {"replay": "replayed", "discard": "discarded", "restore": "restored"}
 """What a button does → the number in the monitor's answer."""
 CANARY_VERBS: Final = ("canary", "stop_canary")
@@ -75,6 +78,17 @@ async def act_on_canary(viewer: PageViewer, form: Form, wanted: LetterFilter) ->
         await viewer.monitor.begin_canary_replay(group=wanted.group, **decision)
         return Notice("dead_letters.canary.begun")
     return Notice("dead_letters.nothing_done")
+
+
+def limits_of(form: Form, now: datetime) -> dict[str, Any]:
+    """Returns the new limits of a replay, of a message that was over one; what is no number is left for the service to refuse."""
+    hours, limits = form.text("hours"), dict[str, Any]()
+    if hours:
+        is_number = hours.isascii() and hours.isdigit() and len(hours) <= _MOST_DIGITS
+        limits["deadline"] = (now + timedelta(hours=int(hours))).isoformat() if is_number else hours
+    if cost := typed_dollars(form.text("max_cost")):
+        limits["max_cost"] = cost
+    return limits
 
 
 def decision_of(viewer: PageViewer, form: Form) -> dict[str, str]:

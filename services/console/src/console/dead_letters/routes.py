@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +23,7 @@ from console.dead_letters.acting import (
     act_on_canary,
     act_on_many,
     decision_of,
+    limits_of,
     stop_operation,
 )
 from console.dead_letters.code_changes import (
@@ -296,6 +298,8 @@ async def decide(request: Request, dead_letter_id: UUID, viewer: Viewer, form: F
 
     async def act() -> Response:
         given: dict[str, Any] = decision_of(viewer, form)
+        if verb == "replay":
+            given |= limits_of(form, datetime.now(UTC))
         call: Callable[..., Awaitable[answers.FullDeadLetterView]] = getattr(
             viewer.monitor, f"{verb}_dead_letter"
         )
