@@ -161,6 +161,7 @@ ELSEWHERE: Final = {
     "backup",
     "restore",
     "documents add",  # shows the name of a file of one's own
+    "dead-letters edit",  # needs a queue that exists: see its tests
     "drafts edit",  # opens an editor: see the tests of drafts
     "providers connect",
     "site newsletter",  # writes a file, and nothing to a terminal

@@ -9,6 +9,7 @@ from brandctl.commands import Group, Result
 from brandctl.dead_letters import view
 from brandctl.dead_letters.code_changes import PresentCode, code_since, count_code
 from brandctl.dead_letters.deciding import discard, replay, restore
+from brandctl.dead_letters.editing import edit
 from brandctl.dead_letters.filters import DeadLetterSelection, with_filters
 from brandctl.dead_letters.operations import operations, stop
 from brandctl.short_ids import parse_reference
@@ -21,7 +22,7 @@ from client.services.social import Social
 
 app = Group(
     "dead-letters",
-    """Lists, shows, replays, discards and restores messages that could not be handled.
+    """Lists, shows, replays, edits, discards and restores messages that could not be handled.
 
 For example:
 
@@ -30,6 +31,7 @@ For example:
     brandctl dead-letters show 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10
     brandctl dead-letters replay 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --wait
     brandctl dead-letters replay --group 5f0c3a9b1e77d204
+    brandctl dead-letters edit 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --set target=site
     brandctl dead-letters discard --all --queue social-commands --reason "…"
     brandctl dead-letters discard 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "…"
     brandctl dead-letters restore 0190f3c2-8a51-7cc1-b0f2-5f3a1c9d2e10 --reason "…"
@@ -122,5 +124,5 @@ def show(
     return Result(letter, lambda: view.show_full(out(), letter))
 
 
-for each in (replay, discard, restore, operations, stop):
+for each in (replay, edit, discard, restore, operations, stop):
     app.command()(each)

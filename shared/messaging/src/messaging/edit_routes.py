@@ -13,9 +13,10 @@ from fastapi import APIRouter, Query
 from fastapi.exceptions import RequestValidationError
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from chassis.http.api import UNKNOWN, View, needs, refusal
+from chassis.http.api import UNKNOWN, Moment, View, needs, refusal
 from chassis.http.callers import Caller, Scope
 from chassis.http.problem_codes import RefusalError
+from envelope import MICROS, ChainLimits
 from messaging import headers as header
 from messaging import problem_codes as codes
 from messaging.flow.edit_checks import EditError, fixed_fields, payload_schema
@@ -74,6 +75,13 @@ class EditMessageRequest(BaseModel):
     )
     payload: dict[str, JsonValue] = Field(
         description="The edited payload. Ids, the brand, and fields that the type does not know stay as they were."
+    )
+    deadline: Moment | None = Field(
+        default=None,
+        description="New deadline of its chain, in the future; one whose deadline has passed needs it.",
+    )
+    max_cost: Annotated[float, Field(ge=0.01, le=1_000_000)] | None = Field(
+        default=None, description="US dollars that its chain may cost from now on, spent ones included."
     )
     trace: MessageTrace | None = None
     by: _Text | None = Field(
@@ -176,6 +184,9 @@ def add_edit_routes(routes: APIRouter, database: Database) -> None:
             request.payload,
             by=request.by or caller.name,
             reason=request.reason or "",
+            limits=ChainLimits(
+                request.deadline, None if request.max_cost is None else round(request.max_cost * MICROS)
+            ),
             trace={name: value for name, value in trace.items() if name in _TRACE},
         )
         result = await edit_dead_letter(database, edit)

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID, uuid4
@@ -442,3 +442,21 @@ async def test_an_edited_message_that_becomes_too_large_is_refused(
         answer = await edit(client, document)
         assert (answer.status_code, "bytes" in answer.text) == (422, True), answer.text
         assert await world.database.fetchval("select settled_by from dead_letter_origins") is None
+
+
+async def test_one_whose_deadline_has_passed_needs_a_later_one(
+    world: Any, broker_urls: dict[str, str], asking: Asking
+) -> None:
+    speller = Speller(world, broker_urls["research"])
+    async with dead_message(world, broker_urls, speller) as document, asking(speller.service) as client:
+        late = document | {"deadline": "2026-01-01T00:00:00Z", "max_cost": 1}
+        body = {"original": late, "payload": document["payload"] | {"keyword": RIGHT}}
+        path = f"/v1/messages/{document['event_id']}/edit"
+        refused = await client.post(path, json=body)
+        assert (refused.status_code, refused.json()["code"]) == (422, "message_not_editable")
+        assert "has passed" in refused.json()["detail"]
+        later = (datetime.now(UTC) + timedelta(hours=1)).isoformat()
+        assert (await client.post(path, json=body | {"deadline": later, "max_cost": 2})).status_code == 202
+        await eventually(lambda: len(speller.handled) == 1)
+    (handled,) = speller.handled
+    assert (handled.deadline, handled.max_cost) == (datetime.fromisoformat(later), 2_000_000)

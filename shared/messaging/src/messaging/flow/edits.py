@@ -14,11 +14,14 @@ from pydantic import ValidationError
 from chassis.observing import chains
 from envelope import (
     MAX_MESSAGE_BYTES,
+    NO_LIMITS,
     Catalogue,
+    ChainLimits,
     DeadLetterEdited,
     EnvelopeHead,
     MessageTooLargeError,
     MessageType,
+    deadline_in_words,
     new_event_id,
 )
 from messaging.broker.publisher import user_of
@@ -47,6 +50,8 @@ class DeadLetterEdit:
     """The edited payload."""
     by: str
     reason: str = ""
+    limits: ChainLimits = NO_LIMITS
+    """New limits of its chain, in place of its own."""
     trace: Mapping[str, str] | None = None
     """Headers of the dead message's trace, which the edited message continues."""
 
@@ -140,6 +145,12 @@ async def _edit(
             return refusal
         if errors := edit_errors(entry, database.catalogue.identity, head.payload, edit.payload):
             return errors
+        deadline = edit.limits.deadline or head.deadline
+        if deadline is not None and deadline <= datetime.now(UTC):
+            return EditRefusal(
+                EditRefusalKind.UNSUITABLE,
+                f"the deadline of {deadline_in_words(deadline)} has passed: name a later one (`deadline`)",
+            )
         if edit.payload == head.payload:
             return EditRefusal(EditRefusalKind.UNSUITABLE, "nothing is changed: replay it instead")
         has_recorder = database.catalogue.recorder is not None
@@ -231,6 +242,10 @@ async def _send(
         "timestamp": datetime.now(UTC).isoformat(),
         "payload": edit.payload,
     }
+    if edit.limits.deadline is not None:
+        members["deadline"] = edit.limits.deadline.isoformat()
+    if edit.limits.max_cost is not None:
+        members["max_cost"] = edit.limits.max_cost
     body = json.dumps(members, separators=(",", ":"), ensure_ascii=False).encode()
     if len(body) > MAX_MESSAGE_BYTES:
         return [EditError.of((), describe_size(len(body)))]
