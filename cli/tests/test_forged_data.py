@@ -135,6 +135,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "schedules set": ("acme", "weekly", "tea", "--cron", "0 6 * * SUN"),
     "site": ("acme",),
     "site set": ("acme", "--accent", "#102030"),
+    "throughput": (),
     "sources set": ("acme", "--folder"),
     "sources show": ("acme",),
     "sources topics": ("acme",),

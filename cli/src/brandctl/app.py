@@ -48,6 +48,7 @@ COMMANDS: Final = {
     "audit-log": "brandctl.audit_log:audit_log",
     "chain": "brandctl.chain:chain",
     "backbone": "brandctl.backbone:backbone",
+    "throughput": "brandctl.throughput:throughput",
     "doctor": "brandctl.doctor:doctor",
     "ledger": "brandctl.ledger:ledger",
     "close-missing": "brandctl.ledger:close_missing",

@@ -26,9 +26,17 @@ def _state(part: dict[str, Any]) -> str:
 
 def _queues(part: dict[str, Any]) -> str:
     return ", ".join(
-        f"{each['queue']} {_number(each['ready'])} ({_number(each['consumers'])} consumers{_paused(each)})"
+        f"{each['queue']} {_number(each['ready'])} ({_number(each['consumers'])} consumers{_rates(each)}{_paused(each)})"
         for each in part["queues"]
     )
+
+
+def _rates(queue: dict[str, Any]) -> str:
+    """Nothing for a quiet queue, and for a service of an older version."""
+    arrived, left = queue.get("in_per_minute"), queue.get("out_per_minute")
+    if not arrived and not left:
+        return ""
+    return f", per minute {'?' if arrived is None else f'{arrived:,.1f}'} in and {left:,.1f} out"
 
 
 def _paused(queue: dict[str, Any]) -> str:

@@ -24,7 +24,7 @@ Record = Callable[..., Awaitable[list[UUID]]]
 @pytest.mark.extended
 @pytest.mark.parametrize(
     ("method", "path"),
-    [("GET", ""), ("GET", "/summary"), ("GET", "/x"), ("POST", "/replay"), ("POST", "/discard"), ("POST", "/outcomes"), ("POST", "/x/replay"), ("POST", "/x/discard")],
+    [("GET", ""), ("GET", "/summary"), ("GET", "/by-day"), ("GET", "/x"), ("POST", "/replay"), ("POST", "/discard"), ("POST", "/outcomes"), ("POST", "/x/replay"), ("POST", "/x/discard")],
 )  # fmt: skip
 async def test_every_route_asks_for_the_key_first(origin: str, method: str, path: str) -> None:
     async with httpx.AsyncClient(trust_env=False) as stranger:
@@ -487,3 +487,25 @@ async def test_the_api_describes_itself(origin: str) -> None:
 async def test_a_large_body_is_refused_before_it_is_looked_at(api: httpx.AsyncClient) -> None:
     answer = await api.post(f"{LIST}/replay", content=b" " * 64_001)
     assert (answer.status_code, answer.json()["status"]) == (413, 413)
+
+
+async def test_dead_letters_are_counted_by_day_and_queue(
+    api: httpx.AsyncClient, record: Record, new_death: NewDeath, database: Database
+) -> None:
+    made = await record(*(new_death() for _ in range(3)), new_death(queue="social-commands"))
+    async with database.connection() as connection:
+        await connection.execute(
+            "update dead_messages set recorded_at = recorded_at - interval '2 days' where id = $1", made[0]
+        )
+        await connection.execute(
+            "update dead_messages set recorded_at = recorded_at - interval '9 days' where id = $1", made[1]
+        )
+    await api.post(f"{LIST}/{made[0]}/discard", json={"reason": "known"})
+    found = (await api.get(f"{LIST}/by-day", params={"days": 7})).json()
+    today = datetime.fromisoformat(found["now"]).date()
+    assert found["today"] == f"{today}"
+    assert found["first_day"] == f"{today - timedelta(days=6)}"
+    counted = {(each["day"], each["recorded"], each["open"]) for each in found["items"]}
+    assert counted == {(f"{today - timedelta(days=2)}", 1, 0), (f"{today}", 1, 1)}
+    assert {each["queue"] for each in found["items"] if each["day"] == f"{today}"} >= {"social-commands"}
+    assert (await api.get(f"{LIST}/by-day", params={"days": 91})).status_code == 422

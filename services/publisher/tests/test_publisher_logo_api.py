@@ -260,9 +260,11 @@ async def test_the_api_is_documented_and_the_sites_are_as_before(web: Web) -> No
         "/v1/messages/outcomes",
         "/v1/doctor",
         "/v1/backbone",
+        "/v1/backbone/figures",
         "/v1/backbone/pause",
         "/v1/backbone/pauses",
         "/v1/backbone/resume",
+        "/v1/backbone/topology",
     }
     put = document["paths"]["/v1/brands/{slug}/logo"]["put"]
     assert set(put["requestBody"]["content"]) == {"image/png", "image/jpeg", "image/webp"}

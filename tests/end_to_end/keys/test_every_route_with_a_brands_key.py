@@ -25,7 +25,9 @@ VARYING = {"date", "etag"}
 """What is made of the time, or of a body with what was asked for in it."""
 FORBIDDEN_TO_BOUND = {
     "GET /v1/backbone",
+    "GET /v1/backbone/figures",
     "GET /v1/backbone/pauses",
+    "GET /v1/backbone/topology",
     "POST /v1/backbone/pause",
     "POST /v1/backbone/resume",
     "GET /v1/doctor",

@@ -32,6 +32,7 @@ from console.pages.layout import templates
 from console.pages.navigation import NavigationEntry
 from console.pages.once import forget_shown
 from console.pages.parts import ConsoleParts
+from console.pages.paused_queues import PausedQueues
 from console.passkeys import store as passkeys
 from console.passkeys.confirming import PasskeyProof
 from console.people import store as people
@@ -83,6 +84,8 @@ class ConsoleApp(App):
             redirect_slashes=False,
         )
         assets = Assets()
+        paused_queues = PausedQueues()
+        self.closes(paused_queues)
         pages.add_route("/assets/{version}/{name}", assets.serve)
         for screen in _screens():
             pages.include_router(screen.router)
@@ -103,6 +106,7 @@ class ConsoleApp(App):
             TextCatalogue(),
             templates(),
             BrandNames(services),
+            paused_queues,
             sorted(navigation, key=lambda entry: entry.order),
             self._live,
             tuple(live_pages),

@@ -12,6 +12,7 @@ from client.message_services import MESSAGE_SERVICES
 from console.backbone.views import is_late
 
 BACKBONE = "/backbone"
+HOSTILE = "<script>window.hit = 1</script>"
 WAITING = """
     insert into outbox (id, exchange, routing_key, event_id, type, body, headers, deliver_at, due_at)
     select gen_random_uuid(), 'returns', 'monitor-commands', gen_random_uuid(), 'work.finished', '', '{}', at, at
@@ -92,6 +93,55 @@ async def test_a_queue_is_paused_with_a_reason_and_resumed_in_a_browser(
     await main.get_by_role("button", name="Resume monitor-commands").click()
     await expect(main).to_contain_text("“monitor-commands” is resumed")
     await expect(main.get_by_text("Pause monitor-commands", exact=True)).to_be_visible()
+
+
+async def _pause_by(person: httpx.AsyncClient, queue: str, reason: str) -> None:
+    body = {"service": "monitor", "queue": queue, "do": "pause", "reason": reason, "once": queue}
+    assert (await person.post(BACKBONE, data=body)).status_code == 303
+
+
+async def test_every_page_tells_operators_of_a_paused_queue(
+    person: httpx.AsyncClient, signed_in_as: Any, console: Any
+) -> None:
+    await console.orchestrator.set_brand("acme", name="Acme")
+    assert "paused-queues" in (await person.get("/")).text
+    assert "<aside" not in (await person.get("/")).text
+    await _pause_by(person, "monitor-commands", HOSTILE)
+    # Three of the services are away meanwhile.
+    for path in ("/", "/b/acme/drafts", "/me", BACKBONE):
+        shown = (await person.get(path)).text
+        assert "The queue “monitor-commands” is paused, since" in shown, path
+        assert "by Ada:" in shown
+        assert "<script>window.hit" not in shown
+        assert 'href="/backbone"' in shown
+    line = await person.get(BACKBONE, headers={"HX-Request": "true", "HX-Target": "div#paused-queues"})
+    assert "monitor-commands" in line.text
+    assert "<h1>" not in line.text
+    async with signed_in_as("Eve", "editor") as eve, signed_in_as("Otto", "operator", ["acme"]) as otto:
+        for each in (eve, otto):
+            assert "monitor-commands" not in (await each.get("/")).text
+    async with signed_in_as("Olga", "operator") as olga:
+        assert "monitor-commands" in (await olga.get("/")).text
+        resumed = {"service": "monitor", "queue": "monitor-commands", "do": "resume", "once": "r"}
+        assert (await olga.post(BACKBONE, data=resumed)).status_code == 303
+        assert "<aside" not in (await olga.get("/")).text
+    assert "<aside" not in (await person.get("/")).text
+
+
+@pytest.mark.extended
+async def test_the_line_of_paused_queues_fits_a_phone_and_leads_to_the_page(
+    signed_in: Page, console: Any, look_at: Callable[[Page, str], Awaitable[None]]
+) -> None:
+    await look_at(signed_in, BACKBONE)
+    main = signed_in.locator("main")
+    await main.get_by_text("Pause monitor-commands", exact=True).click()
+    await main.locator("details[open] form").get_by_label("Why its messages must wait").fill("w" * 500)
+    await main.locator("details[open] form").get_by_role("button", name="Pause").click()
+    await look_at(signed_in, "/")
+    line = signed_in.get_by_role("complementary", name="Paused queues")
+    await expect(line).to_contain_text("monitor-commands")
+    await line.get_by_role("link", name="To the queues").click()
+    await signed_in.wait_for_url(f"{console.url}{BACKBONE}")
 
 
 @pytest.mark.extended

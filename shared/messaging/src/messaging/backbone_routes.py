@@ -16,10 +16,13 @@ from chassis.http.api import Moment, View, needs, router
 from chassis.http.callers import Caller, Scope
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from messaging.broker.queue_depths import read_queue_depths
+from messaging.figure_routes import add_figure_routes
 from messaging.flow.transactions import Database
 from messaging.running_code import running_code
-from messaging.storage import pauses
+from messaging.storage import figures, pauses, sent
+from messaging.storage.figures import NO_RATES, QueueRates
 from messaging.storage.pauses import QueuePause
+from messaging.topology_routes import add_topology_routes
 
 log = structlog.get_logger(__name__)
 
@@ -80,6 +83,10 @@ class QueueView(View):
     """Whether the answering process consumes it now."""
     pause: QueuePauseView | None
     """Null: its consumers are not paused."""
+    in_per_minute: float | None
+    """Messages that came, retries included, on average over five minutes that ended at least 40 seconds ago; null: unknown."""
+    out_per_minute: float
+    """Messages that left: handled, dead-lettered, or to be tried again later."""
 
 
 class BreakerView(View):
@@ -104,6 +111,13 @@ class OutboxView(View):
     """When the oldest of these was due."""
 
 
+class SentRateView(View):
+    """Messages that the broker has confirmed, without retries and dead letters."""
+
+    exchange: Annotated[str, Field(examples=["commands"])]
+    per_minute: float
+
+
 class BackboneView(View):
     """The service's part of the backbone, as the answering process sees it."""
 
@@ -118,6 +132,8 @@ class BackboneView(View):
     breakers: tuple[BreakerView, ...]
     queues: tuple[QueueView, ...]
     outbox: OutboxView
+    sent: tuple[SentRateView, ...] | None = None
+    """What left the service for the first time, over the last five minutes; null: it does not record what it sends (`MESSAGE_LEDGER`)."""
     now: datetime
     """Time of the answer, by the clock that `oldest_due_at` follows."""
 
@@ -215,6 +231,8 @@ def backbone_routes(database: Database) -> APIRouter:
             pause=None if left is None else QueuePauseView.of(left),
         )
 
+    add_figure_routes(routes, database)
+    add_topology_routes(routes, database)
     return routes
 
 
@@ -231,7 +249,7 @@ async def _read(database: Database) -> BackboneView:
     consumed = {} if process is None else process.consumed
     breakers = {} if process is None else process.breakers
     code = running_code(database.catalogue.system, database.service)
-    problems, depths, (outbox, paused) = await asyncio.gather(
+    problems, depths, (outbox, paused, rates, sent_rates) = await asyncio.gather(
         _problems(database),
         read_queue_depths(database.broker_url, consumed, name=f"{database.service} backbone"),
         _stored(database),
@@ -250,10 +268,18 @@ async def _read(database: Database) -> BackboneView:
                 consumers=depths[queue].consumers if queue in depths else None,
                 is_consumed=is_consumed,
                 pause=QueuePauseView.of(paused[queue]) if queue in paused else None,
+                in_per_minute=rates.get(queue, NO_RATES).arrived,
+                out_per_minute=rates.get(queue, NO_RATES).left,
             )
             for queue, is_consumed in consumed.items()
         ),
         outbox=OutboxView(depth=outbox["depth"], due=outbox["due"], oldest_due_at=outbox["oldest_due_at"]),
+        sent=tuple(
+            SentRateView(exchange=exchange, per_minute=per_minute)
+            for exchange, per_minute in sorted(sent_rates.items())
+        )
+        if database.records_sent
+        else None,
         now=outbox["now"],
     )
 
@@ -262,6 +288,15 @@ async def _problems(database: Database) -> dict[str, str]:
     return {} if database.process is None else await database.process.problems()
 
 
-async def _stored(database: Database) -> tuple[Any, dict[str, QueuePause]]:
+async def _stored(
+    database: Database,
+) -> tuple[Any, dict[str, QueuePause], dict[str, QueueRates], dict[str, float]]:
     async with database.connection() as connection:
-        return await connection.fetchrow(_OUTBOX, COUNT_LIMIT), await pauses.find(connection)
+        outbox = await connection.fetchrow(_OUTBOX, COUNT_LIMIT)
+        assert outbox is not None
+        return (
+            outbox,
+            await pauses.find(connection),
+            await figures.rates(connection, outbox["now"]),
+            await sent.rates(connection),
+        )

@@ -1,7 +1,7 @@
 """A service: an app with queues, and an inbox and an outbox in its database."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -19,11 +19,14 @@ from messaging.broker import connections
 from messaging.broker.connection_probe import ConnectionProbe
 from messaging.broker.connections import cancellation_as_connection_error
 from messaging.broker.publisher import CONNECT_SECONDS, Publisher, user_of
+from messaging.broker.queue_depths import QueueDepth, read_queue_depths
 from messaging.errors import BROKER_ERRORS
 from messaging.flow import dead_letters
 from messaging.flow.codec import DeliveryReader, decoder, delivery_reader
 from messaging.flow.dead_letters import DeadLetter
 from messaging.flow.dependencies import Dependency
+from messaging.flow.figures import NOTE_EVERY as NOTE_FIGURES_EVERY
+from messaging.flow.figures import FigureNotes
 from messaging.flow.handlers import Handler, OnBatch, routing_table
 from messaging.flow.pauses import FOLLOW_EVERY, PauseFollower
 from messaging.flow.policy import QueuePolicy
@@ -38,7 +41,7 @@ from messaging.flow.transactions import Database, Transaction
 from messaging.metrics import MessageMetrics
 from messaging.observing import spans
 from messaging.settings import ServiceSettings
-from messaging.storage import answers, attempts, crashes, origins, partitions, running, sent
+from messaging.storage import answers, attempts, crashes, figures, origins, partitions, running, sent
 from messaging.storage.pauses import QueuePause
 from messaging.topology import dead_letter_queue, exchanges, work_queues
 
@@ -94,6 +97,12 @@ class Service(App):
             "running messages",
             RunningNotes(self.connections, self.runners).note,
             every=NOTE_EVERY,
+            once_more=True,
+        )
+        self.poll(
+            "message figures",
+            FigureNotes(self.connections, self.runners, self._read_depths).note,
+            every=NOTE_FIGURES_EVERY,
             once_more=True,
         )
         self._pauses = PauseFollower(self.connections, self.runners)
@@ -246,11 +255,15 @@ class Service(App):
                 await running.forget_old(connection)
                 await sent.forget_old(connection)
                 await attempts.forget_old(connection)
+                await figures.forget_old(connection)
                 while await answers.delete_expired(connection):
                     pass
                 await audit_log.forget(connection, self._keep_audit_log)
         except partitions.BUSY:
             log.warning("inbox_maintenance_postponed")
+
+    async def _read_depths(self) -> Mapping[str, QueueDepth]:
+        return await read_queue_depths(self.database.broker_url, self.consumed, name=f"{self.name} figures")
 
     async def _finish_work(self, grace_seconds: float) -> None:
         await asyncio.gather(*(runner.stop(grace_seconds) for runner in self.runners), return_exceptions=True)

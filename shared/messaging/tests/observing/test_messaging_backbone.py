@@ -65,7 +65,15 @@ async def test_a_service_tells_of_its_queues_its_outbox_and_what_it_waits_for(wo
     assert (found["is_ready"], found["problems"]) == (True, [])
     assert found["code"] == running_code(CATALOGUE.system, "research").hash != ""
     assert found["queues"] == [
-        {"queue": QUEUE, "ready": 0, "consumers": 1, "is_consumed": True, "pause": None}
+        {
+            "queue": QUEUE,
+            "ready": 0,
+            "consumers": 1,
+            "is_consumed": True,
+            "pause": None,
+            "in_per_minute": 0.0,
+            "out_per_minute": 0.0,
+        }
     ]
     assert found["outbox"] == {"depth": 2, "due": 0, "oldest_due_at": None}
     assert [each["name"] for each in found["breakers"]] == ["gateway"]

@@ -16,6 +16,7 @@ from client.message_services import MESSAGE_SERVICES
 from console.backbone import views
 from console.notices import Notice, told
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page
+from console.pages.parts import parts_of
 from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
 
@@ -62,6 +63,7 @@ async def change_pause(request: Request, viewer: Viewer, form: FormData) -> Resp
             answer = await client.pause_queue(queue=queue, reason=form.text("reason"), by=by)
         else:
             answer = await client.resume_queue(queue=queue, since=form.text("since") or None, by=by)
+        parts_of(request).paused_queues.forget(service)
         word = views.word_of_change(verb, answer)
         pause = answer["pause"] or {"by": ""}
         return await told(
@@ -88,4 +90,5 @@ async def _show(
         found=dict(zip(asked, answers, strict=True)),
         is_bound=is_bound,
         is_late=views.is_late,
+        rate=partial(views.rate, language=viewer.t.language),
     )

@@ -47,8 +47,11 @@ def page(
     found = parts.templates.get_template(template)
     if request.headers.get("hx-request") == "true":
         target = request.headers.get("hx-target", "").rpartition("#")[2].replace("-", "_")
-        block = found.blocks.get(target) or found.blocks[_CONTENT]
-        text = "".join(block(found.new_context(context)))
+        if target == "paused_queues":
+            text = parts.templates.get_template("layout/paused_queues.html.j2").render(context)
+        else:
+            block = found.blocks.get(target) or found.blocks[_CONTENT]
+            text = "".join(block(found.new_context(context)))
     else:
         text = found.render(context)
     return HTMLResponse(text, status, headers={"Vary": "HX-Request, Cookie"})
@@ -94,7 +97,7 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
         "names_of": lambda slugs: ", ".join(sorted(names.get(each, each) for each in slugs)),
         "brand_navigation": [each for each in entries if "{brand}" in each.path] if brand else [],
         # Of a chain's messages, some name no brand.
-        "may_see_chains": viewer is not None and viewer.may(Scope.OPERATE) and viewer.person.brands is None,
+        "may_see_chains": viewer is not None and viewer.may_see_backbone,
         "installation": parts.settings.installation_name,
         "is_in_operators_navigation": any(path.startswith(each.path) for each in of_operators),
         "navigation": [each for each in of_installation if each not in of_operators],

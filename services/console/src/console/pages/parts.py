@@ -24,6 +24,7 @@ from console.watching.streams import LiveStreams
 if TYPE_CHECKING:
     from console.identity_provider.client import SignInProvider
     from console.pages.brands import BrandNames
+    from console.pages.paused_queues import PausedQueues
 
 _STATE: Final = "console"
 
@@ -50,6 +51,7 @@ class ConsoleParts:
     texts: TextCatalogue
     templates: Environment
     brand_names: "BrandNames"
+    paused_queues: "PausedQueues"
     navigation: list[NavigationEntry]
     live: LiveStreams
     live_pages: tuple[LivePage, ...]

@@ -15,6 +15,7 @@ from chassis.http.callers import Scope
 from client import ClientError, RefusedError
 from console.pages.brands import BrandName
 from console.pages.parts import ConsoleParts, parts_of
+from console.pages.paused_queues import PausedQueue
 from console.people.domain import Person
 from console.sealing import SealedError, token_hash, token_key, unseal
 from console.service_clients import Away, PersonClients, Refused, is_away, sentence_of
@@ -66,6 +67,8 @@ class PageViewer(PersonClients):
         """Opens what is sealed for this session alone."""
         self.notice: Any = None
         """What the page says was done."""
+        self.paused_queues: tuple[PausedQueue, ...] = ()
+        """For the line on every page; empty for those who may not see the backbone."""
         self.brands: tuple[BrandName, ...] = ()
         """Brands that the person may see, by slug and name; the last known ones while the orchestrator is away."""
 
@@ -125,8 +128,17 @@ class PageViewer(PersonClients):
         self._parts.services.note_answer(service)
         return answer
 
+    @property
+    def may_see_backbone(self) -> bool:
+        """Queues hold messages of all brands."""
+        return self.may(Scope.OPERATE) and self.person.brands is None
+
     async def read_brands(self) -> None:
         self.brands = await self._parts.brand_names.of(self.person.key_id, self.orchestrator)
+
+    async def read_paused_queues(self) -> None:
+        if self.may_see_backbone:
+            self.paused_queues = await self._parts.paused_queues.read(self)
 
 
 def _service_of(call: Awaitable[Any]) -> str:
@@ -163,6 +175,12 @@ async def find_viewer(request: Request, *, touch: bool = True) -> PageViewer | N
     return PageViewer(parts, session, own_key, api_key, token_key(token))
 
 
+def _has_paused_queues(request: Request) -> bool:
+    """Returns whether the answer has the line of paused queues: a whole page, or that line alone."""
+    target = request.headers.get("hx-target", "").rpartition("#")[2]
+    return request.headers.get("hx-request") != "true" or target == "paused-queues"
+
+
 async def current_viewer(request: Request) -> PageViewer:
     # A page that renews itself says nothing about whether anyone looks at it.
     viewer = await find_viewer(request, touch="console-live" not in request.headers)
@@ -173,6 +191,8 @@ async def current_viewer(request: Request) -> PageViewer:
     if brand is not None and not viewer.may_see(brand):
         raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("layout.error.brand", brand=brand))
     await viewer.read_brands()
+    if _has_paused_queues(request):
+        await viewer.read_paused_queues()
     if request.method == "GET" and NOTICE in request.query_params:
         viewer.notice = await parts_of(request).find_notice(request, viewer, request.query_params[NOTICE])
     return viewer

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final
 from uuid import UUID
 
@@ -212,6 +212,33 @@ async def unsettled_groups(connection: Connection, *, limit: int) -> list[dict[s
         limit,
     )
     return [dict(row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class DayCounts:
+    rows: list[dict[str, Any]]
+    first_day: date
+    today: date
+    now: datetime
+
+
+async def by_day(connection: Connection, days: int, brands: Collection[str] | None) -> DayCounts:
+    """Dead letters by the day of their record (UTC) and queue, of today and the days before it."""
+    now: datetime = await connection.fetchval("select now()")
+    today = now.astimezone(UTC).date()
+    first_day = today - timedelta(days=days - 1)
+    rows = await connection.fetch(
+        """
+        select (recorded_at at time zone 'utc')::date as day, queue, count(*) as recorded,
+               count(*) filter (where state = 'open') as open
+        from dead_messages
+        where recorded_at >= $1 and ($2::text[] is null or brand_slug = any ($2))
+        group by day, queue order by day, queue
+        """,
+        datetime.combine(first_day, time(), UTC),
+        _listed(brands),
+    )
+    return DayCounts([dict(row) for row in rows], first_day, today, now)
 
 
 def _listed(brands: Collection[str] | None) -> list[str] | None:

@@ -37,6 +37,7 @@ from monitor.dead_letters.api_models import (
     RestoreRequest,
     StoredText,
 )
+from monitor.dead_letters.day_routes import day_routes
 from monitor.dead_letters.domain import DeadLetterRefusal, DeadLetterState, RefusalKind
 from monitor.dead_letters.filtering import SEARCH_SECONDS, DeadLetterFilter, SearchTooSlowError
 from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult, UnknownDeadLetter
@@ -56,6 +57,7 @@ _CODES: Final = {
 
 def routes(database: Database, operations: DeadLetterOperations) -> list[APIRouter]:
     return [
+        day_routes(database),
         _reading_routes(database),
         _operating_routes(database, operations),
         _bulk_routes(database, operations),

@@ -25,7 +25,7 @@ from messaging.flow.intake import IncomingMessage, utc_now
 from messaging.flow.policy import QueuePolicy
 from messaging.flow.transactions import Database, Transaction, attempt_headers
 from messaging.observing import spans
-from messaging.observing.counting import QueueCounts
+from messaging.observing.counting import UNKNOWN, QueueCounts
 from messaging.running_code import running_code
 from messaging.storage import attempts, crashes, inbox, outbox
 from messaging.storage.attempts import AttemptOutcome, EndedAttempt
@@ -58,6 +58,7 @@ class Settlement:
         In it, every message with a final outcome claims its inbox row; a message that gets none is a duplicate. Handlers run over the fresh
         messages; failed ones become outbox rows for a retry or dead letters.
         """
+        began = perf_counter()
         trace_headers = {
             incoming.event_id: traces.headers_of(incoming.span)
             for incoming in batch
@@ -101,7 +102,7 @@ class Settlement:
                 if ended:
                     # Last: copies of a message in other transactions wait for its row, which no lock after it may hold up.
                     await attempts.note(tx.connection, ended)
-        self._report(batch, settled)
+        self._report(batch, settled, began)
 
     def _end_without_time(self, messages: Sequence[IncomingMessage]) -> None:
         """Ends failed messages whose next attempt would begin after their deadline."""
@@ -295,7 +296,9 @@ class Settlement:
             else incoming.failure.after
         )
 
-    def _report(self, batch: Sequence[IncomingMessage], settled: Sequence[IncomingMessage]) -> None:
+    def _report(
+        self, batch: Sequence[IncomingMessage], settled: Sequence[IncomingMessage], began: float
+    ) -> None:
         settled_now = set(settled)
         ended = [incoming for incoming in batch if incoming in settled_now]
         if duplicates := len(batch) - len(ended):
@@ -308,8 +311,15 @@ class Settlement:
         handled = [incoming for incoming in ended if incoming.failure is None]
         now = utc_now()
         self.counts.batch_sizes.add((len(batch),))
+        ran = perf_counter()
         self.counts.note_processed(
-            [incoming.message for incoming in handled if incoming.message is not None], now
+            [incoming.message for incoming in handled if incoming.message is not None],
+            [
+                ran - (began if incoming.handler_ran is None else incoming.handler_ran[0])
+                for incoming in handled
+                if incoming.message is not None
+            ],
+            now,
         )
         if _stdlib_log.isEnabledFor(logging.DEBUG):
             for incoming in handled:
@@ -346,6 +356,7 @@ class Settlement:
         facts = {**self._facts(incoming), "exception_type": failure.exception_type, "error": failure.message}
         if self._is_dead(incoming):
             self.counts.dead_lettered[failure.reason.value] += 1
+            self.counts.dead_types[UNKNOWN if incoming.handler is None else incoming.type] += 1
             log.error("message_dead_lettered", reason=failure.reason.value, stack=failure.stack, **facts)
         else:
             self.counts.retried[incoming.type] += 1

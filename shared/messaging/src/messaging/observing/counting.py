@@ -7,6 +7,7 @@ counting does not slow a queue down.
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import accumulate
 from typing import Final
@@ -24,6 +25,8 @@ SECONDS: Final = (
 """Histogram bounds in seconds, from the quickest batch to the last of several retries."""
 SEVERAL: Final = "several"
 """Replaces the type if one call of a handler took messages of several types."""
+UNKNOWN: Final = "unknown"
+"""Replaces types that no handler takes: strangers choose them, without end."""
 SAMPLED: Final = 20
 """Messages of a batch whose age is measured, at most: reading a time costs as much as all the counting."""
 
@@ -38,12 +41,13 @@ PUBLISH_FAILURES: Final = (UNROUTABLE, UNAVAILABLE, REFUSED, UNSENDABLE, FULL)
 class Histogram:
     """Counts values by upper bound."""
 
-    __slots__ = ("_counts", "bounds", "total")
+    __slots__ = ("_counts", "_largest", "bounds", "total")
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = bounds
         self._counts = [0] * (len(bounds) + 1)
         self.total = 0.0
+        self._largest = 0.0
 
     def add(self, values: Collection[float], each: int = 1) -> None:
         """Adds values, each `each` times; values below 0 count as 0."""
@@ -51,10 +55,51 @@ class Histogram:
             positive = max(value, 0.0)
             self._counts[bisect_left(self.bounds, positive)] += each
             self.total += positive * each
+            self._largest = max(self._largest, positive)
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Per bound, the number of values up to it and above the bound before; last, those above all bounds."""
+        return tuple(self._counts)
+
+    def take_largest(self) -> float:
+        """Returns the largest value since the last call; 0 if there is none."""
+        found, self._largest = self._largest, 0.0
+        return found
 
     def cumulated(self) -> list[int]:
         """Per bound, the number of values up to it; last, the number of all values."""
         return list(accumulate(self._counts))
+
+
+@dataclass(frozen=True, slots=True)
+class Durations:
+    """Seconds; None: nothing was measured. `p50` and `p95` are upper bounds, out of `SECONDS`, or `longest` if that is less."""
+
+    count: int
+    p50: float | None
+    p95: float | None
+    longest: float | None
+
+
+def durations(counts: Sequence[int], longest: float) -> Durations:
+    """Reads a histogram whose bounds are `SECONDS`."""
+    total = sum(counts)
+    if not total:
+        return Durations(0, None, None, None)
+    return Durations(
+        total, _quantile(counts, total, 0.5, longest), _quantile(counts, total, 0.95, longest), longest
+    )
+
+
+def _quantile(counts: Sequence[int], total: int, share: float, longest: float) -> float:
+    """The upper bound of the bucket in which the share of all values is reached."""
+    reached = 0
+    for bound, count in zip(SECONDS, counts, strict=False):
+        reached += count
+        if reached >= share * total:
+            return min(bound, longest)
+    return longest
 
 
 def _durations() -> defaultdict[str, Histogram]:
@@ -77,6 +122,8 @@ class QueueCounts:
         """By type: messages that returned uncounted to wait for a dependency."""
         self.dead_lettered: Counter[str] = Counter()
         """By reason."""
+        self.dead_types: Counter[str] = Counter()
+        """Dead-lettered messages by type; those that no handler takes are `UNKNOWN`."""
         self.rejected = 0
         """Bodies without an envelope, which the broker dead-letters."""
         self.batch_sizes = Histogram(SIZES)
@@ -85,17 +132,21 @@ class QueueCounts:
         """By type: one attempt of a single handler, one call of a set-based one."""
         self.end_to_end_seconds = _durations()
         """By type: from the envelope's timestamp to the commit, wanted delays and retries included; of batches sampled."""
+        self.waiting_seconds = _durations()
+        """By type: from the envelope's timestamp to the beginning of the last attempt; of batches sampled."""
 
-    def note_processed(self, messages: Sequence[Message], now: datetime) -> None:
-        """Counts messages with effects committed at `now`."""
+    def note_processed(self, messages: Sequence[Message], worked: Sequence[float], now: datetime) -> None:
+        """Counts messages with effects committed at `now`, each with the seconds since its last attempt began."""
         types = {message.type for message in messages}
         for name in types:
-            alike = messages if len(types) == 1 else [each for each in messages if each.type == name]
+            pairs = list(zip(messages, worked, strict=True))
+            alike = pairs if len(types) == 1 else [each for each in pairs if each[0].type == name]
             self.processed[name] += len(alike)
             # Neighbours in a queue have waited alike.
             step = 1 + len(alike) // SAMPLED
-            ages = [(now - message.timestamp).total_seconds() for message in alike[::step]]
-            self.end_to_end_seconds[name].add(ages, step)
+            sample = [((now - message.timestamp).total_seconds(), ago) for message, ago in alike[::step]]
+            self.end_to_end_seconds[name].add([age for age, _ in sample], step)
+            self.waiting_seconds[name].add([age - ago for age, ago in sample], step)
 
     def note_call(self, types: Collection[str], seconds: float) -> None:
         """Adds the seconds that a handler worked on messages of these types."""

@@ -14,6 +14,7 @@ from messaging.topology import DEAD_LETTERS, RETURNS
 
 KEPT: Final = timedelta(days=2)
 """How long the record reaches back; shorter than the inbox, which must still know the outcome of each message."""
+RATED: Final = timedelta(minutes=5)
 MOST_IDS: Final = 1000
 """Messages of one page; the last batch may exceed it."""
 _MOST_BATCHES: Final = 500
@@ -140,3 +141,15 @@ async def forget_old(connection: Connection) -> None:
         )
         if int(status.rpartition(" ")[2]) < _DELETED_AT_ONCE:
             return
+
+
+async def rates(connection: Connection) -> dict[str, float]:
+    """Returns the messages in a minute by exchange, on average over the last five minutes; exchanges without any are left out."""
+    rows = await connection.fetch(
+        """
+        select exchange, sum(cardinality(event_ids))::float8 / extract(epoch from $1::interval)::float8 * 60 as per_minute
+        from sent_batches where sent_at >= clock_timestamp() - $1::interval group by exchange
+        """,
+        RATED,
+    )
+    return {row["exchange"]: row["per_minute"] for row in rows}

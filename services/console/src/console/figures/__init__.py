@@ -1,0 +1,1 @@
+"""Throughput, times and dead letters of a week, for operators, without Prometheus."""

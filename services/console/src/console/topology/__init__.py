@@ -1,0 +1,1 @@
+"""The picture of exchanges and queues with live figures, for operators."""
