@@ -12,7 +12,7 @@ from brandctl.local import services
 from envelope.brand import PAIRS
 from tests.architecture.test_every_route_names_its_scope import SETTINGS, routes_of
 
-LEDGER = {"GET /v1/messages/sent", "GET /v1/messages/outcomes"}
+LEDGER = {"GET /v1/messages/sent", "GET /v1/messages/outcomes", "GET /v1/backbone/pauses"}
 WHOSE_A_KEY_IS = "GET /v1/keys/{key_id}/introspection"
 OPENS = {
     ("orchestrator", "research"): {"GET /v1/research", "GET /v1/research/{research_id}"},

@@ -62,7 +62,17 @@ def is_address(name: str) -> bool:
     """Of a service, or of where pages are found: no secret is in it."""
     return (
         name
-        in {"PUBLIC_URL", "PAGES_URL", "SEARXNG_URL", "MODEL_URL", "GATEWAY_MODEL_URL", "JAEGER_PUBLIC_URL"}
+        in {
+            "PUBLIC_URL",
+            "PAGES_URL",
+            "SEARXNG_URL",
+            "MODEL_URL",
+            "GATEWAY_MODEL_URL",
+            "JAEGER_PUBLIC_URL",
+            "PROMETHEUS_URL",
+            "ALERTMANAGER_URL",
+            "RUNBOOK_URL",
+        }
         or name.removesuffix("_URL").lower() in services.PROCESSES
     )
 

@@ -18,6 +18,7 @@ from brandctl.terminal import note
 
 COMMANDS: Final = {
     "accounts": "brandctl.gateway.accounts:app",
+    "alerts": "brandctl.alerts:app",
     "audits": "brandctl.orchestrator.audits:app",
     "brands": "brandctl.orchestrator.brands:app",
     "calendar": "brandctl.calendar.commands:app",

@@ -202,6 +202,8 @@ class Outside:
     )
     activity: list[dict[str, Any]] = field(default_factory=list)
     receipts: list[dict[str, Any]] = field(default_factory=list)
+    paused: list[dict[str, Any]] | None = field(default_factory=list)
+    """None: of a version that does not tell."""
     answers: dict[str, Callable[[], Awaitable[Response]]] = field(default_factory=dict)
     sent: dict[str, list[dict[str, Any]]] = field(default_factory=lambda: defaultdict(list))
     asked: list[str] = field(default_factory=list)
@@ -209,23 +211,21 @@ class Outside:
 
     async def answer(self, request: Request) -> Response:
         self.asked.append(f"{request.method} {request.url.path}")
-        if self.away:
-            return Response(status_code=503)
-        match request.url.path:
-            case "/v1/accounts":
-                return JSONResponse({"items": self.accounts})
-            case "/v1/spend":
-                return JSONResponse(self.spend)
-            case "/v1/receipts":
-                return JSONResponse({"items": self.receipts, "next": None})
-            case "/v1/activity":
-                recently = "since" in request.query_params
-                return JSONResponse(
-                    {
-                        "items": [each | ({} if recently else {"recently": None}) for each in self.activity],
-                        "next": None,
-                    }
-                )
+        path = request.url.path
+        if self.away or (self.paused is None and path == "/v1/backbone/pauses"):
+            return Response(status_code=503 if self.away else 404)
+        told = {
+            "/v1/accounts": {"items": self.accounts},
+            "/v1/spend": self.spend,
+            "/v1/receipts": {"items": self.receipts, "next": None},
+            "/v1/backbone/pauses": {"queues": self.paused},
+        }
+        if path in told:
+            return JSONResponse(told[path])
+        if path == "/v1/activity":
+            recently = "since" in request.query_params
+            items = [each | ({} if recently else {"recently": None}) for each in self.activity]
+            return JSONResponse({"items": items, "next": None})
         name = request.path_params["name"]
         body = await request.json()
         answer = await self.answers[name]() if name in self.answers else taken()
@@ -237,7 +237,14 @@ class Outside:
 @pytest.fixture
 async def outside() -> AsyncIterator[Outside]:
     stand_in = Outside()
-    places = ("/v1/accounts", "/v1/spend", "/v1/activity", "/v1/receipts", "/health/ready")
+    places = (
+        "/v1/accounts",
+        "/v1/spend",
+        "/v1/activity",
+        "/v1/receipts",
+        "/v1/backbone/pauses",
+        "/health/ready",
+    )
     app = Starlette(
         routes=[
             *(Path(place, stand_in.answer) for place in places),

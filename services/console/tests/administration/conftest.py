@@ -36,11 +36,18 @@ async def gateway_database_url(make_database: Callable[[str], Awaitable[str]]) -
 
 
 @pytest.fixture
+def monitor_settings() -> dict[str, str]:
+    """Further settings of the monitor; a test's own fixture of the name has some."""
+    return {}
+
+
+@pytest.fixture
 async def service_urls(
     make_database: Callable[[str], Awaitable[str]],
     broker_urls: dict[str, str],
     monitor_database_url: str,
     gateway_database_url: str,
+    monitor_settings: dict[str, str],
 ) -> AsyncIterator[dict[str, str]]:
     async def settings(name: str, **more: Any) -> dict[str, Any]:
         return {"database_url": await make_database(name), "service_key": KEY, "http_port": 0, **more}
@@ -67,6 +74,7 @@ async def service_urls(
                 "rabbitmq_url": broker_urls["monitor"],
                 "orchestrator_url": url,
                 "gateway_url": f"http://127.0.0.1:{gateway.port}",
+                **monitor_settings,
             }
             async with running(build_monitor(MonitorSettings.model_validate(of_monitor))) as monitor:
                 yield {

@@ -5,13 +5,14 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, TypeVar
 
+from chassis.http.client import Peer
 from chassis.http.introspection import callers_by_key
 from envelope import DeadLetterEdited, DeadLetterResolved
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, DeadLettersErase, WorkFinished
 from messaging import CommitLoss, Database, QueuePolicy, Service, Transaction, on_batch
 from messaging.topology import work_queues
-from monitor import dead_letters, ledger, notifications
+from monitor import alerts, dead_letters, ledger, notifications
 from monitor.backups import BackupAge
 from monitor.certificates import ProxyCertificates, https_hosts
 from monitor.erasure import erase
@@ -21,6 +22,7 @@ from monitor.notifications.sources.brands import brand_conditions
 from monitor.notifications.sources.gateway import account_conditions, budget_conditions
 from monitor.notifications.sources.ledger import missing_conditions
 from monitor.notifications.sources.own_database import dead_letter_conditions, failing_route_conditions
+from monitor.notifications.sources.pauses import own_pause_conditions, pause_conditions
 from monitor.notifications.sources.receipts import receipt_conditions
 from monitor.settings import Settings
 
@@ -56,8 +58,17 @@ def build(settings: Settings) -> Service:
     receipts = [each for each in (social, publisher) if each is not None]
     summaries = notifications.SummaryComposer(service.database, orchestrator, gateway, social, receipts)
     notifier = None if gateway is None else notifications.Notifier(service.database, gateway, summaries)
+    prometheus = alertmanager = None
+    if settings.prometheus_url is not None:
+        prometheus = alerts.PrometheusClient(
+            Peer("Prometheus", settings.prometheus_url, "PROMETHEUS_URL", None)
+        )
+    if settings.alertmanager_url is not None:
+        alertmanager = alerts.AlertmanagerClient(
+            Peer("Alertmanager", settings.alertmanager_url, "ALERTMANAGER_URL", None)
+        )
     # The notifier stops sending before its clients are closed.
-    for client in (notifier, gateway, orchestrator, research, *receipts):
+    for client in (notifier, gateway, orchestrator, research, *receipts, prometheus, alertmanager):
         if client is not None:
             service.closes(client)
     callers = callers_by_key(settings.peer("orchestrator"), settings.service_key, service.closes)
@@ -69,11 +80,15 @@ def build(settings: Settings) -> Service:
             gateway,
             notifier,
             invitation_mails_per_hour=settings.invitation_mails_per_hour,
+            prometheus=prometheus,
+            alertmanager=alertmanager,
+            runbooks=settings.runbook_url,
         )
     )
     if gateway is not None and notifier is not None:
         poller = notifications.NotificationPoller(service.database)
-        for source in _sources(service.database, gateway, orchestrator, receipts):
+        peers = [each for each in (orchestrator, research, *receipts) if each is not None]
+        for source in _sources(service.database, gateway, orchestrator, receipts, peers):
             # Each source has its own loop, so that a slow one does not delay the others.
             service.poll(f"noticing {source.name}", partial(poller.poll, source), every=DUE_SOURCES)
         service.poll("telling", notifier.tick, every=DUE_MESSAGES)
@@ -95,6 +110,7 @@ def build(settings: Settings) -> Service:
         ("notification_log", partial(notifications.enforce_retention, service.database)),
         ("retention", partial(dead_letters.delete_old, service.database, retention)),
         ("ledger upkeep", reconciler.forget_old),
+        ("alert acknowledgements", partial(alerts.forget_old, service.database)),
         ("masking", partial(dead_letters.mask_bodies, service.database)),
         ("renaming", partial(dead_letters.rename_queues, service.database)),
     ):
@@ -143,11 +159,13 @@ def _sources(
     gateway: notifications.NotifierGateway,
     orchestrator: notifications.ActivityClient | None,
     receipts: Sequence[notifications.PeerClient],
+    peers: Sequence[notifications.PeerClient],
 ) -> list[NotificationSource]:
     """The notification sources. Those in the own database are cheap and polled more often than other services."""
     found = [
         NotificationSource("dead_letters", OWN, partial(dead_letter_conditions, database)),
         NotificationSource("ledger", OWN, partial(missing_conditions, database)),
+        NotificationSource("pauses", OWN, partial(own_pause_conditions, database)),
         NotificationSource("routes", OWN, partial(failing_route_conditions, database)),
         NotificationSource("accounts", OTHERS, partial(account_conditions, gateway), gateway.name),
         NotificationSource("budgets", OTHERS, partial(budget_conditions, gateway), gateway.name),
@@ -158,6 +176,12 @@ def _sources(
     found += [
         NotificationSource(f"receipts of {each.name}", OTHERS, partial(receipt_conditions, each), each.name)
         for each in receipts
+    ]
+    found += [
+        NotificationSource(
+            f"pauses of {each.name}", OTHERS, partial(pause_conditions, database, each), each.name
+        )
+        for each in peers
     ]
     return found
 

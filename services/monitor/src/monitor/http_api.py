@@ -17,6 +17,7 @@ from messaging.message_routes import message_routes
 from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from monitor import dead_letters, problem_codes
+from monitor.alerts import AlertmanagerClient, PrometheusClient, alert_routes
 from monitor.dead_letters import DeadLetterOperations
 from monitor.invitations import invitation_routes
 from monitor.ledger import ledger_routes
@@ -37,6 +38,9 @@ def create_api(
     notifier: Notifier | None = None,
     *,
     invitation_mails_per_hour: int = 20,
+    prometheus: PrometheusClient | None = None,
+    alertmanager: AlertmanagerClient | None = None,
+    runbooks: str | None = None,
 ) -> FastAPI:
     """The API application; without a gateway, it refuses changes of notification routes and test messages."""
     app = api(
@@ -57,6 +61,7 @@ def create_api(
         dead_letters.mass_operation_routes(dead_letters.MassOperations(database)),
         *notification_routes(database, gateway, notifier),
         ledger_routes(database, CATALOGUE),
+        alert_routes(database, prometheus, alertmanager, runbooks=runbooks),
         invitation_routes(database, gateway, per_hour=invitation_mails_per_hour),
         retry_routes(database),
         message_routes(database),

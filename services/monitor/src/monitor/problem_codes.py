@@ -53,4 +53,16 @@ TOO_MANY_INVITATION_MAILS = ProblemCode(
     HTTPStatus.TOO_MANY_REQUESTS,
 )
 
+UNKNOWN_ALERT = not_found("unknown_alert", "No such alert fires.")
+UNKNOWN_SILENCE = not_found("unknown_silence", "Alertmanager has no such silence.")
+ALERTMANAGER_NOT_CONFIGURED = unprocessable(
+    "alertmanager_not_configured", "This needs Alertmanager, and the monitor knows no address of it."
+)
+SILENCE_REFUSED = unprocessable(
+    "silence_refused", "Alertmanager does not take the silence; `detail` says why."
+)
+ALERTS_NOT_READ = unavailable(
+    "alerts_not_read", "Prometheus or Alertmanager did not answer; nothing was changed, try again."
+)
+
 ALL: Final = listed_codes(globals())

@@ -84,6 +84,11 @@ class Settings(ServiceSettings, KeyedSettings):
     # Address of research, for the ledger; unset: its messages are not in it.
     research_url: WebAddress | None = None
     monitor_to_research_key: PairKeysText = None
+    # Addresses of Prometheus and Alertmanager, for the rules and alerts on the console's page; unset: it says how to connect them.
+    prometheus_url: WebAddress | None = None
+    alertmanager_url: WebAddress | None = None
+    # Address below which people find the runbooks that rules name by their path, such as docs/operations/alerts.md.
+    runbook_url: WebAddress | None = None
     ledger_overdue_minutes: float = Field(
         default=10,
         ge=2,

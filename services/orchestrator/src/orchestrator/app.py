@@ -31,7 +31,7 @@ from envelope.brand.payloads import (
 )
 from envelope.brand.settings import MIN_SOURCES
 from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
-from messaging.ledger_routes import READ_BY_LEDGER
+from messaging.ledger_routes import READ_BY_RECORDER
 from orchestrator import schedule
 from orchestrator.accounts import AccountHealthPoller
 from orchestrator.api import RequestAuthenticator, http_api
@@ -86,7 +86,7 @@ READ_BY_SOCIAL: Final = frozenset(
     {"GET /v1/brands/{slug}", "GET /v1/content/{content_id}", ASKED_WHOSE_A_KEY_IS}
 )
 """Routes that social may call."""
-READ_BY_MONITOR: Final = frozenset({"GET /v1/activity", *READ_BY_LEDGER, ASKED_WHOSE_A_KEY_IS})
+READ_BY_MONITOR: Final = frozenset({"GET /v1/activity", *READ_BY_RECORDER, ASKED_WHOSE_A_KEY_IS})
 """Routes that the monitor may call."""
 
 QUICKLY_WRITTEN: Final = 32

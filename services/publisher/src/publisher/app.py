@@ -15,7 +15,7 @@ from envelope.brand.payloads import (
     LinkRegister,
 )
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
-from messaging.ledger_routes import READ_BY_LEDGER
+from messaging.ledger_routes import READ_BY_RECORDER
 from publisher.api import create_api
 from publisher.covers import Covers
 from publisher.erasure import erase
@@ -34,7 +34,7 @@ from receipts import EffectsGateway, Receipts
 
 _WRITING_SECONDS = 120.0
 """Publishing time beyond reading the article: a job sends an account several requests."""
-READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", *READ_BY_LEDGER})
+READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", *READ_BY_RECORDER})
 """Routes that the monitor's service key may call."""
 
 

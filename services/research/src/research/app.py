@@ -10,7 +10,7 @@ from chassis.http.service_key import OPERATORS_READING, PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, ResearchErase, ResearchRequested
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
-from messaging.ledger_routes import READ_BY_LEDGER
+from messaging.ledger_routes import READ_BY_RECORDER
 from reading.pool import ReaderPool
 from research import uploads
 from research.clients.local_corpus import LocalCorpus
@@ -63,7 +63,7 @@ def build(settings: Settings) -> Service:
     callers = callers_by_key(keeper or None, settings.service_key, service.closes)
     pairs = [
         PairAccess("orchestrator", settings.orchestrator_to_research_key, READ_BY_ORCHESTRATOR),
-        PairAccess("monitor", settings.monitor_to_research_key, READ_BY_LEDGER, scopes=OPERATORS_READING),
+        PairAccess("monitor", settings.monitor_to_research_key, READ_BY_RECORDER, scopes=OPERATORS_READING),
     ]
     service.serve(
         create_api(

@@ -11,7 +11,7 @@ from chassis.http.service_key import OPERATORS_READING, PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, PostSend, SocialCreate, SocialErase
 from messaging import CommitLoss, QueuePolicy, Service, Transaction, on_batch, on_each
-from messaging.ledger_routes import READ_BY_LEDGER
+from messaging.ledger_routes import READ_BY_RECORDER
 from receipts import EffectsGateway
 from social.api import create_api
 from social.calendar import RepeatPlanner, SlotScheduler
@@ -44,7 +44,7 @@ _MOST_BYTES_OF_A_PICTURE: Final = 10_000_000
 _MORE_SECONDS: Final = 30.0
 """Time for a post beyond that of its channel: to find its account and check that it may go out."""
 
-READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", "GET /v1/activity", *READ_BY_LEDGER})
+READ_BY_MONITOR: Final = frozenset({"GET /v1/receipts", "GET /v1/activity", *READ_BY_RECORDER})
 """Routes that the monitor's key allows."""
 
 

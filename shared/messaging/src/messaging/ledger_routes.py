@@ -18,8 +18,10 @@ from messaging.storage import outcomes, sent
 from messaging.storage.outcomes import MessageState, UnhandledMessage
 from messaging.storage.sent import SentBatch, SentPlace
 
-READ_BY_LEDGER: Final = frozenset({"GET /v1/messages/sent", "GET /v1/messages/outcomes"})
-"""Routes that the key of the ledger's service must open."""
+READ_BY_RECORDER: Final = frozenset(
+    {"GET /v1/messages/sent", "GET /v1/messages/outcomes", "GET /v1/backbone/pauses"}
+)
+"""Routes that the key of the service with the ledger, which also tells of paused queues, must open."""
 MOST_ASKED: Final = 1500
 """Messages in one question; their ids make an address of 32 kB."""
 GRACE_SECONDS: Final = 60

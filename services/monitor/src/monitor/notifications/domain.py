@@ -40,6 +40,8 @@ class NotificationKind(StrEnum):
     """Notification routes that fail."""
     MISSING = "missing"
     """Sent messages without an outcome."""
+    QUEUES = "queues"
+    """Queues that operators paused more than an hour ago."""
     SERVICES = "services"
     """Services that do not answer, so that their conditions are unknown."""
 
