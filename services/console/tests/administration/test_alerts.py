@@ -64,7 +64,7 @@ class TestWithPrometheus:
         await expect(main).to_contain_text("is silenced for 4 hours")
         await expect(main).to_contain_text("being repaired")
         await look_at(signed_in, ALERTS)
-        await main.get_by_role("button", name="End the silence of").click()
+        await main.get_by_role("button", name="End now").click()
         await expect(main).to_contain_text("The silence has ended")
 
     async def test_it_is_for_operators_of_all_brands(self, signed_in_as: Any, console: Any) -> None:
