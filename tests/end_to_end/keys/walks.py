@@ -316,6 +316,8 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
     }
     many = {"ids": ["<dead_letter_id>"]}
     walk.bodies |= {
+        "POST /v1/alerts/{alert_id}/acknowledge": {"note": "not theirs"},
+        "POST /v1/alerts/{alert_id}/silence": {"reason": "not theirs", "ends_at": "2030-01-01T00:00:00Z"},
         "POST /v1/dead-letters/{dead_letter_id}/discard": {"reason": "not theirs"},
         "POST /v1/dead-letters/replay": many | {"after": "<dead_letter_id>"},
         "POST /v1/dead-letters/discard": many | {"reason": "not theirs"},
