@@ -1,6 +1,7 @@
 """The states of dead letters: which decisions each state allows, and how a later dead letter closes an earlier one."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
@@ -128,6 +129,30 @@ def limit_refusal(reason: str, limits: ChainLimits) -> DeadLetterRefusal | None:
             "its chain has reached its cost, so it would end again: give the replay a higher `max_cost`",
         )
     return None
+
+
+def gone_queue_refusal(
+    queue: str, message_type: str, *, handled_from: str | None, queues: Collection[str]
+) -> DeadLetterRefusal | None:
+    """Why a dead letter of a queue that is gone may not be replayed; None if its queue is among the `queues`.
+
+    Args:
+        queue: in which it died.
+        message_type: of the message.
+        handled_from: the queue from which the type is handled now; None if no service knows the type.
+        queues: of the catalogue.
+    """
+    if queue in queues:
+        return None
+    place = (
+        f"{message_type} is handled from {handled_from} now: let its sender send it there anew"
+        if handled_from is not None
+        else f"no service handles {message_type} now; the queues are {', '.join(queues)}"
+    )
+    return DeadLetterRefusal(
+        RefusalKind.UNPROCESSABLE,
+        f"the catalogue has no queue {queue} any more, so nobody would take a replay. {place}, then discard this dead letter",
+    )
 
 
 def discard_refusal(dead: DeadLetterSnapshot, *, now: datetime) -> DeadLetterRefusal | None:

@@ -9,26 +9,30 @@ import structlog
 
 from chassis.observing import chains
 from envelope import NO_LIMITS, ChainLimits, new_event_id
+from envelope.brand import CATALOGUE
 from messaging import Database, Transaction
 from messaging.headers import REPLAY_OF
+from messaging.topology import work_queues
 from monitor.dead_letters import store
 from monitor.dead_letters.domain import (
     DeadLetterRefusal,
     DeadLetterState,
     DeadMessageId,
     discard_refusal,
+    gone_queue_refusal,
     handled_resolution,
     limit_refusal,
     replay_refusal,
     restore_refusal,
 )
 from monitor.dead_letters.finished_work import finished_resolutions
-from monitor.dead_letters.replays import replay_of
+from monitor.dead_letters.replays import read_head, replay_of
 
 log = structlog.get_logger(__name__)
 
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Total size of the bodies that one request replays: memory holds each twice, before and after rewriting."""
+QUEUES: Final = work_queues(CATALOGUE)
 _NOTHING_SAID: Final = store.OperatorDecision()
 
 
@@ -78,7 +82,11 @@ class DeadLetterOperations:
             claimed = await store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
                 return UnknownDeadLetter()
-            refusal = replay_refusal(claimed.standing) or limit_refusal(claimed.reason, limits)
+            refusal = (
+                replay_refusal(claimed.standing)
+                or _gone_queue_refusal(claimed)
+                or limit_refusal(claimed.reason, limits)
+            )
             if refusal is not None:
                 return refusal
             replays = send_again(tx, [claimed], limits)
@@ -217,6 +225,17 @@ async def _restore(
             resolutions[each.id] = handled_resolution(by)
     await store.mark_restored(tx.connection, letters, resolutions, decision)
     return len(resolutions)
+
+
+def _gone_queue_refusal(dead: store.LockedDeadLetter) -> DeadLetterRefusal | None:
+    head = read_head(dead.payload)
+    entry = CATALOGUE.get(head.type) if head else None
+    return gone_queue_refusal(
+        CATALOGUE.name_today(dead.queue),
+        head.type if head else "",
+        handled_from=entry.queue if entry else None,
+        queues=QUEUES,
+    )
 
 
 def send_again(

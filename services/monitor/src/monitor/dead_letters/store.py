@@ -12,7 +12,9 @@ from pydantic import JsonValue
 
 from chassis import Connection
 from envelope import NO_LIMITS, ChainLimits, DeadLetterResolved
+from envelope.brand import CATALOGUE
 from messaging.headers import BAGGAGE, TRACEPARENT, TRACESTATE, Reason
+from messaging.topology import work_queues
 from monitor.dead_letters.domain import (
     DeadLetterSnapshot,
     DeadLetterState,
@@ -349,7 +351,7 @@ async def lock_open(
     """Locks up to `limit` of the selected open and replayable dead letters, the oldest first; skips locked rows.
 
     Dead letters with the reason `false_claim` are included only by id or group: their consumer would refuse most of them.
-    Those that were over a limit of their chain are included only with a new one among the `limits`.
+    Those that were over a limit of their chain are included only with a new one among the `limits`, and those of a queue that is gone never.
 
     Returns:
         As many as fit into `most_bytes` of bodies, at least one; and whether there may be more.
@@ -404,7 +406,9 @@ async def _replayable(
         where += f" and d.reason <> '{Reason.DEADLINE_PASSED.value}'"
     if limits.max_cost is None:
         where += f" and d.reason <> '{Reason.COST_REACHED.value}'"
-    return f"replayable and {where}", values
+    # Nobody would take a replay for a queue that is gone.
+    values.append([name for queue in work_queues(CATALOGUE) for name in CATALOGUE.names_of(queue)])
+    return f"replayable and {where} and d.queue = any(${len(values)}::text[])", values
 
 
 async def discard_open(
