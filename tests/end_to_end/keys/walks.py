@@ -299,6 +299,9 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
     del walk.places["brand"]
     walk.places |= {
         "/v1/notifications brand": Place("rival", "noone"),
+        # The same for everybody.
+        "alert_id": Place("0123456789abcdef", "0123456789abcdef"),
+        "silence_id": Place(newest, newest),
         "dead_letter_id": Place(newest),
         "/v1/dead-letters group": Place(group["group"], "0123456789abcdef"),
         "/v1/dead-letters before": Place(newest),

@@ -1,6 +1,6 @@
 """`GET /v1/dead-letters/by-day`: how many messages died on each day."""
 
-from datetime import date, datetime
+from datetime import date
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -29,7 +29,6 @@ class DeadLettersByDay(View):
     """The oldest day first; days without dead letters are left out."""
     first_day: date
     today: date
-    now: datetime
 
 
 def day_routes(database: Database) -> APIRouter:
@@ -51,7 +50,6 @@ def day_routes(database: Database) -> APIRouter:
             items=tuple(DeadLettersOfDay(**row) for row in found.rows),
             first_day=found.first_day,
             today=found.today,
-            now=found.now,
         )
 
     return routes

@@ -219,7 +219,6 @@ class DayCounts:
     rows: list[dict[str, Any]]
     first_day: date
     today: date
-    now: datetime
 
 
 async def by_day(connection: Connection, days: int, brands: Collection[str] | None) -> DayCounts:
@@ -238,7 +237,7 @@ async def by_day(connection: Connection, days: int, brands: Collection[str] | No
         datetime.combine(first_day, time(), UTC),
         _listed(brands),
     )
-    return DayCounts([dict(row) for row in rows], first_day, today, now)
+    return DayCounts([dict(row) for row in rows], first_day, today)
 
 
 def _listed(brands: Collection[str] | None) -> list[str] | None:
