@@ -184,6 +184,7 @@ SAY_LITTLE: Final = {
 }  # fmt: skip
 """Of what is answered they show nothing, or nothing but ids."""
 MAY_GO_ON: Final = {
+    "alerts list",
     "accounts check",
     "brands erase",
     "ledger",
