@@ -455,13 +455,22 @@ async def hostile_brand(
 
 
 async def _kill_message(broker_url: str, monitor: AsyncMonitor, words: str) -> None:
-    """Sends the publisher a message that it cannot read, and waits until it is recorded."""
-    body = json.dumps({"type": words, "payload": {"brand_slug": words}}, ensure_ascii=False).encode()
+    """Sends the publisher a message that it cannot read, and one of a known type, which can be edited; waits until both are recorded."""
+    payload = {"brand_slug": words}
+    known = {
+        "event_id": str(new_event_id()),
+        "type": "content.publish",
+        "source": "orchestrator",
+        "timestamp": datetime.now(UTC).isoformat(),
+        "payload": payload,
+    }
     async with Broker.connected(broker_url) as broker:
-        await broker.publish("commands", "publisher-commands", body, user_id=URL(broker_url).user)
+        for each in ({"type": words, "payload": payload}, known):
+            body = json.dumps(each, ensure_ascii=False).encode()
+            await broker.publish("commands", "publisher-commands", body, user_id=URL(broker_url).user)
 
     async def recorded() -> bool:
-        return bool((await monitor.list_dead_letters())["items"])
+        return len((await monitor.list_dead_letters())["items"]) > 1
 
     await eventually(recorded)
 
