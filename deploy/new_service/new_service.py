@@ -25,7 +25,6 @@ _COPIED: Final = {
         r"^  migrate-monitor:\n(?:.+\n)+\n",
         r"^      MONITOR_URL: http://monitor:8014\n(?=      RESEARCH_URL)",
     ),
-    "compose.observability.yaml": (r"^  monitor: \*traced\n",),
     ".env.example": (r"^MONITOR_(?:DATABASE|RUNTIME|BROKER)_PASSWORD=\n", r"^# MONITOR_REPLICAS=2\n"),
     "docs/settings.md": (r"^\| monitor \| 8014 \|\n",),
     "pyproject.toml": (r'^    "brand-engine-monitor",\n', r"^brand-engine-monitor = .*\n"),
@@ -103,6 +102,7 @@ _INSERTED: Final = (
         ")\n\n\ndef _messages(",
         '    (payloads.NewServiceRequested(note_id=_REPLAY, note="Remember the milk"), payloads.ContentPublished),\n',
     ),
+    ("compose.observability.yaml", "  monitor:\n", "  new_service: *traced\n"),
     (
         "compose.yaml",
         "  # The one door to the outside",

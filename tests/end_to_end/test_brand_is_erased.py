@@ -338,7 +338,13 @@ async def test_every_table_that_names_brands_is_thought_of(everything: FilledBra
             "receipts",
             "repeats",
         },
-        "monitor": {"dead_messages", "notifications", "notification_messages", "notification_routes"},
+        "monitor": {
+            "dead_letter_edits",
+            "dead_messages",
+            "notifications",
+            "notification_messages",
+            "notification_routes",
+        },
     }
     for service, database in everything.databases.items():
         async with database.connection() as connection:

@@ -2,13 +2,13 @@
 
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
-from uuid import UUID
 
 import typer
 
 from brandctl.commands import Result
 from brandctl.listing import Listing
 from brandctl.operator_names import By, who
+from brandctl.short_ids import parse_reference
 from client.services.monitor import Monitor
 from client.services.monitor.answers import LedgerView
 
@@ -118,8 +118,10 @@ def ledger(
 def close_missing(
     monitor: Monitor,
     messages: Annotated[
-        list[UUID],
-        typer.Argument(metavar="MESSAGE...", help="Ids that `brandctl ledger --state missing` lists."),
+        list[str],
+        typer.Argument(
+            metavar="ID...", parser=parse_reference, help="Ids that `brandctl ledger --state missing` lists."
+        ),
     ],
     reason: Annotated[str, typer.Option()],
     by: By = None,
@@ -138,10 +140,10 @@ def close_missing(
     if not reason.strip():
         raise typer.BadParameter("say what was found out", param_hint="--reason")
     if len(messages) > _MOST:
-        raise typer.BadParameter(f"{_MOST} at most", param_hint="MESSAGE")
-    answer = monitor.close_missing_messages(ids=[str(each) for each in messages], reason=reason, by=who(by))
+        raise typer.BadParameter(f"{_MOST} at most", param_hint="ID")
+    answer = monitor.close_missing_messages(ids=messages, reason=reason, by=who(by))
     closed = answer["closed"]
-    left = [str(each) for each in dict.fromkeys(messages) if str(each) not in closed]
+    left = [each for each in dict.fromkeys(messages) if each not in closed]
     return Result(
         answer,
         remark=[f"closed: {len(closed):,} {'message' if len(closed) == 1 else 'messages'}"],

@@ -301,6 +301,9 @@ async def test_a_missing_message_is_closed_once_and_counted_again_if_it_turns_up
         counts = await world.counts()
         found = await world.ledger()
         (item,) = await world.messages(state="closed")
+        assert await world.messages(message_id=str(lost)) == [item]
+        assert await world.messages(correlation_id=str(lost), state="closed") == [item]
+        assert await world.messages(correlation_id="another") == []
         others = await world.messages(state="missing")
         async with running(world.research):
             await world.broker.publish("commands", QUEUE, removed, type="research.requested")

@@ -100,6 +100,7 @@ async def known(api: httpx.AsyncClient, orchestrator_database: Database) -> dict
         "path.content_id": drafts,
         "writing": writing,
         "path.version": [1],
+        "path.position": [1],
         "body.number": [1],
         # Most texts that are made up have a control character, and are refused.
         "body.reason": ["It is wrong."],

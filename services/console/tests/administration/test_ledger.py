@@ -105,6 +105,24 @@ async def test_the_checked_missing_messages_are_closed_with_a_reason(
     await expect(close).to_have_count(0)
 
 
+async def test_a_chain_and_the_search_for_it_know_a_missing_message(
+    fill: Callable[..., Awaitable[None]], person: httpx.AsyncClient
+) -> None:
+    whole = (await person.get("/chains/chain-1")).text
+    await fill(FILL)
+    await fill(INSERT, LOST, "missing", "queue")
+    shown = (await person.get("/chains/chain-1")).text
+    other = (await person.get("/chains/chain-2")).text
+    found = (await person.get("/chains", params={"q": str(LOST)})).text
+    assert "No message of this chain has failed, is missing" in whole
+    assert "No message of this chain has failed" not in shown
+    assert "Missing messages" in shown
+    assert "into the queue research-commands" in shown
+    assert "Missing messages" not in other
+    assert "/chains/chain-1" in found
+    assert "asked for again by itself" in (await person.get(LEDGER)).text
+
+
 @pytest.mark.extended
 async def test_the_page_is_for_operators_of_all_brands(
     fill: Callable[..., Awaitable[None]], signed_in_as: Any, console: Any

@@ -134,7 +134,11 @@ async def _ask_about(viewer: PageViewer, text: str) -> list[Any]:
     )
     of_article = await viewer.ask_one("orchestrator", keywords(content_id=content_id, limit=1))
     of_chain = await viewer.ask_one("orchestrator", keywords(correlation_id=str(known), limit=1))
-    return [of_article, of_chain, *found.values()]
+    # Only the ledger knows a message that was lost on its way.
+    of_ledger = await viewer.ask_one(
+        "monitor", viewer.monitor.list_ledger_messages(message_id=known, limit=1)
+    )
+    return [of_article, of_chain, of_ledger, *found.values()]
 
 
 @router.get("/b/{brand}/drafts/{content_id}/chain")
@@ -196,7 +200,7 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
 
     keywords = viewer.orchestrator.search_for_keywords
     states: tuple[KeywordState, ...] = views.UNDER_WAY if is_first else ()
-    found, waiting, running, letters, last_keywords, calls, *under_way = await asyncio.gather(
+    found, waiting, running, letters, missing, last_keywords, calls, *under_way = await asyncio.gather(
         _ask_each(
             viewer,
             places,
@@ -219,6 +223,14 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
         viewer.ask_one(
             "monitor",
             viewer.monitor.list_dead_letters(correlation_id=correlation_id, limit=views.MOST_FAILURES)
+            if is_first
+            else nothing(),
+        ),
+        viewer.ask_one(
+            "monitor",
+            viewer.monitor.list_ledger_messages(
+                correlation_id=correlation_id, state="missing", limit=views.MOST_FAILURES
+            )
             if is_first
             else nothing(),
         ),
@@ -261,6 +273,7 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
         waiting=views.waiting_of(waiting),
         running=views.running_of(running, correlation_id),
         letters=views.letters_of(letters),
+        missing=missing["items"] if isinstance(missing, Mapping) else [],
         monitor=letters,
         calls=calls,
         call_lines=views.calls_of(calls, viewer.t),

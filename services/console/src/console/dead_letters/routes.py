@@ -200,6 +200,9 @@ async def decide_on_many(request: Request, viewer: Viewer, form: FormData) -> Re
     if verb not in {*VERBS, *CANARY_VERBS, STOP_OPERATION}:
         raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("dead_letters.no_verb"))
     wanted = LetterFilter.of({name: form.text(name) for name in LetterFilter.__slots__})
+    if verb in {"discard", "restore"} and not form.text("reason"):
+        refusal = viewer.t("dead_letters.reason_needed")
+        return await _list(request, viewer, wanted, refusal=refusal, status=HTTPStatus.UNPROCESSABLE_ENTITY)
 
     async def act() -> Response:
         if verb in CANARY_VERBS:

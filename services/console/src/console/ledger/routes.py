@@ -101,5 +101,6 @@ async def _show(
         states=views.STATES,
         tones=views.TONES,
         counts=views.COUNTS,
+        remedies=views.REMEDIES,
         is_bound=is_bound,
     )

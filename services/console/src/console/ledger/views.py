@@ -8,6 +8,18 @@ from urllib.parse import urlencode
 STATES: Final = ("missing", "under_way", "dead_letter", "discarded", "closed")
 TONES: Final = {"missing": "bad", "dead_letter": "bad", "under_way": "warn"}
 COUNTS: Final = ("accepted", "done", "under_way", "dead_letters", "discarded", "closed", "missing")
+REMEDIES: Final = {
+    "research.requested": "by_itself",
+    "content.generate": "by_itself",
+    "research.completed": "by_itself",
+    "research.failed": "by_itself",
+    "content.generated": "by_itself",
+    "content.published": "by_itself",
+    "content.publish": "publish",
+    "social.create": "posts",
+    "post.send": "posts",
+}
+"""What mends the loss of a message, by its type: keys of texts. The others have none: see docs/operations/ledger.md."""
 PAGE: Final = 50
 _LONGEST: Final = 100
 

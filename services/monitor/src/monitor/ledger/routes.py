@@ -162,7 +162,7 @@ def ledger_routes(database: Database, catalogue: Catalogue) -> APIRouter:
         Messages are counted a minute after they were sent.
         """
         async with database.connection() as connection:
-            found = await store.summary(connection, PERIOD)
+            found = await store.summary(connection, PERIOD, consumers)
             services = await store.services(connection)
         return _view(found, services)
 
@@ -172,6 +172,10 @@ def ledger_routes(database: Database, catalogue: Catalogue) -> APIRouter:
         queue: Annotated[
             str | None, Query(description="Only messages for this queue.", max_length=255)
         ] = None,
+        correlation_id: Annotated[
+            StoredText | None, Query(description="Only messages of this chain.")
+        ] = None,
+        message_id: Annotated[UUID | None, Query(description="Only this message.")] = None,
         after: Annotated[str | None, Query(description=AFTER, pattern=_CURSOR)] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> LedgerMessagePage:
@@ -184,6 +188,8 @@ def ledger_routes(database: Database, catalogue: Catalogue) -> APIRouter:
                 connection,
                 state=state,
                 queue=queue,
+                correlation_id=correlation_id,
+                message_id=message_id,
                 after=None if after is None else _place(after),
                 limit=limit + 1,
             )

@@ -305,16 +305,27 @@ class LedgerSummary:
     now: datetime
 
 
-async def summary(connection: Connection, period: timedelta) -> LedgerSummary:
-    """Counts of the last hours by queue, and how many messages are missing altogether."""
+async def summary(connection: Connection, period: timedelta, consumers: Mapping[str, str]) -> LedgerSummary:
+    """Counts of the last hours by queue, and how many messages are missing altogether.
+
+    Args:
+        connection: to the monitor's database.
+        period: how far the counts reach back.
+        consumers: queue → its consumer. What a service that is away sends or handles does not hold `read_until` back.
+    """
     row = await connection.fetchrow(
         """
         select date_trunc('hour', now() - $1::interval, 'UTC') as since, clock_timestamp() as now,
                (select min(hour) from ledger_counts) as reaches_back_to,
-               (select min(read_until) from ledger_sources) as read_until,
+               (select min(s.read_until) from ledger_sources as s
+                left join unnest($2::text[], $3::text[]) as c (queue, service) using (queue)
+                where not exists (select from ledger_services as away
+                                  where away.name in (s.sender, c.service) and away.away_since is not null)) as read_until,
                (select count(*) from ledger_messages where state = 'missing' and closed_at is null) as all_missing
         """,
         period,
+        list(consumers),
+        list(consumers.values()),
     )
     assert row is not None
     queues = await connection.fetch(
@@ -358,6 +369,8 @@ async def page(
     *,
     state: LedgerState | None,
     queue: str | None,
+    correlation_id: str | None,
+    message_id: UUID | None,
     after: tuple[datetime, UUID] | None,
     limit: int,
 ) -> list[LedgerMessage]:
@@ -366,11 +379,14 @@ async def page(
         f"""
         select {_COLUMNS} from ledger_messages
         where ($1::text is null or case when closed_at is null then state else 'closed' end = $1) and ($2::text is null or queue = $2)
-          and ($3::timestamptz is null or (sent_at, event_id) > ($3, $4::uuid))
-        order by sent_at, event_id limit $5
+          and ($3::text is null or correlation_id = $3) and ($4::uuid is null or event_id = $4)
+          and ($5::timestamptz is null or (sent_at, event_id) > ($5, $6::uuid))
+        order by sent_at, event_id limit $7
         """,  # noqa: S608 - constants
         state,
         queue,
+        correlation_id,
+        message_id,
         None if after is None else after[0],
         None if after is None else after[1],
         limit,
