@@ -23,7 +23,7 @@ NAMES: Final = SERVICES
 PROCESSES: Final = DEPLOYED
 """Services with a database and an API."""
 
-READY_WITHIN_SECONDS: Final = 60.0
+READY_WITHIN_SECONDS: Final = 180.0
 """Start-up takes 1 to 3 seconds; a loaded machine may take much longer."""
 
 _SHUTDOWN_GRACE_SECONDS: Final = 5
