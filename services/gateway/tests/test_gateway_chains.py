@@ -6,7 +6,7 @@ import httpx
 import pytest
 
 from chassis.http import chain_headers
-from chassis.http.chain_headers import Chain, incoming, outgoing
+from chassis.http.chain_headers import ChainContext, incoming, outgoing
 from gateway.app import GatewayApp
 from gateway.problems import CallProblemError
 from tests.fixtures.paid_calls.calls import asked, at_once, costs
@@ -14,7 +14,7 @@ from tests.fixtures.paid_calls.calls import asked, at_once, costs
 CALLS = "/v1/chain-calls"
 
 
-async def pay(gateway: GatewayApp, about: str, cost: int, chain: Chain) -> None:
+async def pay(gateway: GatewayApp, about: str, cost: int, chain: ChainContext) -> None:
     with chain_headers.within(chain):
         await gateway.paid_calls.execute(asked(about, maximum=10), costs(cost), at_once)
 
@@ -30,8 +30,8 @@ async def test_the_calls_of_a_chain_are_listed_in_pages_with_what_they_cost(
     gateway: GatewayApp, api: httpx.AsyncClient
 ) -> None:
     for number in range(3):
-        await pay(gateway, f"question {number}", number, Chain("chain 1/ä"))
-    await pay(gateway, "another chain's", 9, Chain("chain-2"))
+        await pay(gateway, f"question {number}", number, ChainContext("chain 1/ä"))
+    await pay(gateway, "another chain's", 9, ChainContext("chain-2"))
 
     first = await listed(api, "chain 1/ä", limit=2)
     second = await listed(api, "chain 1/ä", limit=2, after=first["next"])
@@ -54,7 +54,7 @@ async def test_the_calls_of_a_chain_are_listed_in_pages_with_what_they_cost(
 
 async def test_a_call_that_the_limit_refuses_is_none(gateway: GatewayApp, api: httpx.AsyncClient) -> None:
     with pytest.raises(CallProblemError, match=r"cost\.reached"):
-        await pay(gateway, "question", 1, Chain("chain-1", 5))
+        await pay(gateway, "question", 1, ChainContext("chain-1", 5))
     assert (await listed(api, "chain-1"))["calls"] == 0
 
 
@@ -78,7 +78,7 @@ async def test_a_request_names_its_chain_in_headers_and_wrong_ones_are_refused(
 
 def test_what_one_side_writes_the_other_reads() -> None:
     assert outgoing() == {}
-    for chain in (Chain("chain-1"), Chain("a b/ü%", 0), Chain("x" * 200, 10**12)):
+    for chain in (ChainContext("chain-1"), ChainContext("a b/ü%", 0), ChainContext("x" * 200, 10**12)):
         with chain_headers.within(chain):
             written = outgoing()
         assert incoming(written) == chain

@@ -7,7 +7,7 @@ import pytest
 
 from chassis import Connections
 from chassis.http import chain_headers
-from chassis.http.chain_headers import Chain
+from chassis.http.chain_headers import ChainContext
 from chassis.testing import eventually
 from gateway.calls import CallAnswer, PaidCalls
 from gateway.outcomes import FailedCall
@@ -24,7 +24,7 @@ from tests.fixtures.paid_calls.calls import (
     states,
 )
 
-CHAIN = Chain("chain-1", CAP)
+CHAIN = ChainContext("chain-1", CAP)
 
 
 async def spent(connections: Connections, chain: str = "chain-1") -> tuple[int, int]:
@@ -37,7 +37,9 @@ async def spent(connections: Connections, chain: str = "chain-1") -> tuple[int, 
     return row["reserved"], row["spent"]
 
 
-async def call(paid_calls: PaidCalls, about: str, cost: int, chain: Chain | None = CHAIN) -> CallAnswer:
+async def call(
+    paid_calls: PaidCalls, about: str, cost: int, chain: ChainContext | None = CHAIN
+) -> CallAnswer:
     with chain_headers.within(chain):
         return await paid_calls.execute(asked(about, maximum=10), costs(cost), at_once)
 
@@ -73,7 +75,7 @@ async def test_calls_at_once_over_two_replicas_spend_what_the_chain_may_cost_and
         "0.00 of the 0.0001 dollars that the request may cost are left, and this call may cost 0.00001"
     )
     # Neither another chain nor work without one is concerned.
-    await call(replicas[0], "of another", 10, Chain("chain-2", CAP))
+    await call(replicas[0], "of another", 10, ChainContext("chain-2", CAP))
     await call(replicas[1], "of none", 10, None)
     assert await accounts(connections) == (0, CAP + 20)
 
@@ -83,11 +85,11 @@ async def test_what_was_not_spent_is_there_for_the_next_and_a_raised_limit_holds
 ) -> None:
     paid_calls = await replica()
     for number in range(9):
-        await call(paid_calls, f"question {number}", 1, Chain("chain-1", 18))
+        await call(paid_calls, f"question {number}", 1, ChainContext("chain-1", 18))
     with pytest.raises(CallProblemError, match=r"cost\.reached"):
-        await call(paid_calls, "one more", 1, Chain("chain-1", 18))
+        await call(paid_calls, "one more", 1, ChainContext("chain-1", 18))
 
-    await call(paid_calls, "one more", 1, Chain("chain-1", 20))
+    await call(paid_calls, "one more", 1, ChainContext("chain-1", 20))
 
     assert await spent(connections) == (0, 10)
 
@@ -96,7 +98,7 @@ async def test_a_kept_answer_and_a_call_that_costs_nothing_are_given_after_the_l
     replica: Replica,
 ) -> None:
     paid_calls = await replica()
-    with chain_headers.within(Chain("chain-1", 10)):
+    with chain_headers.within(ChainContext("chain-1", 10)):
         await paid_calls.execute(asked("a", maximum=10, key="step"), costs(10), at_once)
         again = await paid_calls.execute(asked("a", maximum=10, key="step"), costs(10), at_once)
         free = await paid_calls.execute(asked("b", maximum=0), costs(0), at_once)

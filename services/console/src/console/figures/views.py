@@ -20,7 +20,7 @@ Found: TypeAlias = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class ActivityBar:
     at: datetime | date
     count: int
     failed: int
@@ -34,8 +34,8 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
-class Chart:
-    bars: tuple[Bar, ...]
+class ActivityChart:
+    bars: tuple[ActivityBar, ...]
     """One for each minute, hour or day, the oldest first."""
     width: int
     highest: int
@@ -51,18 +51,18 @@ class TypeRow:
     retried: int
     set_aside: int
     dead: int
-    chart: Chart
+    chart: ActivityChart
     waiting: Mapping[str, Any] | None
     working: Mapping[str, Any] | None
 
 
-def by_minute(found: Found) -> Chart:
+def by_minute(found: Found) -> ActivityChart:
     """Draws the last 60 minutes of all services; the last one has only begun."""
     last = _minute(_end(found))
     return _draw([last - (59 - each) * _MINUTE for each in range(60)], _minutes(found))
 
 
-def by_hour(found: Found) -> Chart:
+def by_hour(found: Found) -> ActivityChart:
     """Draws the hours of the span, of all services."""
     return _draw(_hours(found), _of_hours(found))
 
@@ -98,7 +98,7 @@ def types(found: Found) -> list[TypeRow]:
     return sorted(rows, key=lambda row: (-row.handled, row.service, row.queue, row.type))
 
 
-def by_day(answer: Mapping[str, Any]) -> Chart:
+def by_day(answer: Mapping[str, Any]) -> ActivityChart:
     """Draws dead letters by day; those that wait for a decision are its `failed`."""
     first, today = (date.fromisoformat(answer[name]) for name in ("first_day", "today"))
     counted = [
@@ -164,7 +164,7 @@ def _of_hours(found: Found) -> Iterable[_Counted]:
             yield at, each["type"], each["handled"], each["retried"] + each["dead"]
 
 
-def _draw(moments: Sequence[Any], counted: Iterable[_Counted]) -> Chart:
+def _draw(moments: Sequence[Any], counted: Iterable[_Counted]) -> ActivityChart:
     sums: dict[Any, Counter[str]] = {}
     failed: Counter[Any] = Counter()
     for at, what, count, of_failed in counted:
@@ -174,12 +174,12 @@ def _draw(moments: Sequence[Any], counted: Iterable[_Counted]) -> Chart:
     bars = tuple(
         _bar(at, place, sums.get(at, Counter()), failed[at], highest) for place, at in enumerate(moments)
     )
-    return Chart(bars, max(len(bars), 1) * _BAR, highest, sum(each.count for each in bars))
+    return ActivityChart(bars, max(len(bars), 1) * _BAR, highest, sum(each.count for each in bars))
 
 
-def _bar(at: Any, place: int, parts: Counter[str], failed: int, highest: int) -> Bar:
+def _bar(at: Any, place: int, parts: Counter[str], failed: int, highest: int) -> ActivityBar:
     count = parts.total()
     # What is there is seen.
     height = max(2, round(count * _HEIGHT / highest)) if count else 0
     shown = tuple(each for each in parts.most_common() if each[1])
-    return Bar(at, count, failed, shown, place * _BAR, _HEIGHT - height, height)
+    return ActivityBar(at, count, failed, shown, place * _BAR, _HEIGHT - height, height)

@@ -6,7 +6,7 @@ from http import HTTPStatus
 from typing import assert_never
 
 from chassis import Connection
-from chassis.http.chain_headers import Chain
+from chassis.http.chain_headers import ChainContext
 from gateway.money import store
 from gateway.money.domain import (
     ALL,
@@ -46,7 +46,7 @@ class SpendingControl:
         self._together = together
 
     async def admit(
-        self, connection: Connection, brand: str, amount: int, chain: Chain | None = None
+        self, connection: Connection, brand: str, amount: int, chain: ChainContext | None = None
     ) -> Charge:
         """Checks the caps, and the limit of the `chain`, and returns the charge. Its accounts stay locked until the transaction ends, which must set it aside.
 

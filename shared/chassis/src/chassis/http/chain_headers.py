@@ -21,7 +21,7 @@ _MAX_DIGITS: Final = 13
 
 
 @dataclass(frozen=True, slots=True)
-class Chain:
+class ChainContext:
     """The chain that the running work belongs to."""
 
     id: str
@@ -29,16 +29,16 @@ class Chain:
     """Micro-dollars; None: no limit."""
 
 
-_current: ContextVar[Chain | None] = ContextVar("chain", default=None)
+_current: ContextVar[ChainContext | None] = ContextVar("chain", default=None)
 
 
-def current() -> Chain | None:
+def current() -> ChainContext | None:
     """Return the chain of the running task; None if it belongs to none."""
     return _current.get()
 
 
 @contextmanager
-def within(chain: Chain | None) -> Iterator[None]:
+def within(chain: ChainContext | None) -> Iterator[None]:
     """Run the block, and the tasks that begin in it, as work of this chain."""
     token = _current.set(chain)
     try:
@@ -58,7 +58,7 @@ def outgoing() -> dict[str, str]:
     return headers
 
 
-def incoming(headers: Mapping[str, str]) -> Chain | None:
+def incoming(headers: Mapping[str, str]) -> ChainContext | None:
     """Read the chain of a request.
 
     Raises:
@@ -73,7 +73,7 @@ def incoming(headers: Mapping[str, str]) -> Chain | None:
     if len(name) > MAX_LENGTH or "\x00" in name:
         raise ValueError(f"{CHAIN}: must have at most {MAX_LENGTH} characters, without U+0000")
     if cost is None:
-        return Chain(name)
+        return ChainContext(name)
     if not (cost.isascii() and cost.isdigit() and len(cost) <= _MAX_DIGITS):
         raise ValueError(f"{MAX_COST}: must be a whole number of micro-dollars")
-    return Chain(name, int(cost))
+    return ChainContext(name, int(cost))

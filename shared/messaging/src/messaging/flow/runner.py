@@ -13,7 +13,7 @@ from faststream.rabbit import RabbitBroker
 
 from chassis.database.pool import Connection, Connections, DatabaseUnavailableError, kept_plans, outage_in
 from chassis.http import chain_headers
-from chassis.http.chain_headers import Chain
+from chassis.http.chain_headers import ChainContext
 from chassis.observing import logs, traces
 from chassis.tasks import cancel_all
 from envelope import Message
@@ -572,8 +572,8 @@ class QueueRunner:
             self._arrived.clear()
 
 
-def _chain_of(message: Message) -> Chain | None:
-    return None if message.correlation_id is None else Chain(message.correlation_id, message.max_cost)
+def _chain_of(message: Message) -> ChainContext | None:
+    return None if message.correlation_id is None else ChainContext(message.correlation_id, message.max_cost)
 
 
 def _is_conflict(error: Exception) -> bool:
