@@ -16,6 +16,8 @@ from client.services.research import Research
 from client.services.social import Social
 
 _COUNTS: Final = ("handled", "retried", "set_aside", "dead")
+_SHORTEST: Final = 0.001
+"""Seconds; what takes less is shown as this."""
 
 
 def _times(name: str) -> Any:
@@ -23,7 +25,9 @@ def _times(name: str) -> Any:
         found = row[name]
         if not found or not found["count"]:
             return ""
-        return " / ".join(f"{found[each]:,.3g} s" for each in ("p50", "p95", "longest"))
+        return " / ".join(
+            f"{max(_SHORTEST, round(found[each], 3)):,g} s" for each in ("p50", "p95", "longest")
+        )
 
     return written
 
