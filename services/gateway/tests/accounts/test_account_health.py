@@ -178,7 +178,7 @@ async def test_a_webhooks_secret_is_changed_while_messages_go_on(
     other.answer("POST /in", {})
     message = {"brand": "acme", "method": "POST", "path": "/", "json": {}, "headers": {"webhook-id": "m"}}
     assert (await api.post("/v1/accounts/hook/requests", json=message)).status_code == 200
-    assert len(other.came[-1].headers["webhook-signature"].split(" ")) == 2
+    assert len(other.asked[-1].headers["webhook-signature"].split(" ")) == 2
     assert first != second
     assert base64.b64decode(second.removeprefix("whsec_"))
     assert second not in json.dumps((await api.get("/v1/audit-log")).json())

@@ -302,7 +302,7 @@ async def test_every_kind_is_asked_as_its_provider_wants_it_and_keeps_its_secret
         )
         asked = await api.post(f"/v1/accounts/{case.kind}/requests", json={"brand": "acme", **case.ask})
         assert (asked.status_code, asked.json()["status"]) == (200, 201), asked.text
-        came = other.came[-1]
+        came = other.asked[-1]
         assert (came.method, came.path) == (case.ask["method"], case.asks_path)
         assert came.query == case.ask.get("query", {})
         if case.header is not None:

@@ -65,7 +65,7 @@ async def test_a_request_goes_with_the_credentials_and_its_answer_comes_back_wha
     assert (told["status"], told["json"], told["text"]) == (200, {"id": "7", "note": "you sent ***"}, None)
     assert told["headers"]["x-request-id"] == "r1"
     assert "set-cookie" not in told["headers"]
-    (came,) = other.came
+    (came,) = other.asked
     assert came.headers["authorization"] == f"Bearer {TOKEN}"
     assert (came.headers["idempotency-key"], came.query, came.json) == (
         "k1",
@@ -99,7 +99,7 @@ async def test_bodies_of_every_form_arrive_as_they_are_meant(
         {"content": {"type": "image/jpeg", "base64": base64.b64encode(picture).decode()}},
     ):
         assert (await ask(api, upload | body)).json()["status"] == 200
-    multipart, form, raw = other.came
+    multipart, form, raw = other.asked
     assert picture in multipart.body
     assert b'name="file"; filename="a.jpg"\r\nContent-Type: image/jpeg' in multipart.body
     assert (form.body, form.headers["content-type"]) == (
@@ -144,7 +144,7 @@ async def test_what_is_refused_is_not_asked(api: httpx.AsyncClient, other: Other
     ):
         refused = await ask(api, post() | strange)
         assert (refused.status_code, refused.json()["type"]) == (422, "account.request_not_allowed")
-    assert not other.came
+    assert not other.asked
 
 
 async def test_messages_to_somebody_are_not_shown(api: httpx.AsyncClient, other: OtherSide) -> None:
@@ -166,7 +166,7 @@ async def test_no_other_brand_uses_or_learns_of_it(api: httpx.AsyncClient, other
     assert strange.json()["type"] == unknown.json()["type"] == "account.not_connected"
     assert strange.json()["detail"].replace("acme", "nowhere") == unknown.json()["detail"]
     assert (await ask(api, post(brand=None))).status_code == 424
-    assert not other.came
+    assert not other.asked
     other.answer("POST /api/v1/statuses", {})
     assert (await ask(api, post(brand="other"), "everybodys")).status_code == 200
     assert (await ask(api, post(brand=None), "everybodys")).status_code == 200
@@ -199,7 +199,7 @@ async def test_credentials_are_sealed_and_never_given_back(
     assert (await api.put("/v1/accounts/acme", json=kept)).status_code == 200
     other.answer("POST /api/v1/statuses", {})
     assert (await ask(api, post(brand="other"))).json()["status"] == 200
-    assert other.came[-1].headers["authorization"] == f"Bearer {TOKEN}"
+    assert other.asked[-1].headers["authorization"] == f"Bearer {TOKEN}"
     assert (await api.delete("/v1/accounts/acme")).status_code == 204
     assert (await ask(api, post())).json()["type"] == "account.not_connected"
 
@@ -254,7 +254,7 @@ async def test_redirects_are_not_followed(api: httpx.AsyncClient, other: OtherSi
         "POST /api/v1/statuses", Response(status_code=307, headers={"Location": f"{other.url}/else"})
     )
     assert (await ask(api, post())).json()["status"] == 307
-    assert len(other.came) == 1
+    assert len(other.asked) == 1
 
 
 async def test_whoever_was_replaced_sends_nothing_any_more(api: httpx.AsyncClient, other: OtherSide) -> None:
@@ -264,7 +264,7 @@ async def test_whoever_was_replaced_sends_nothing_any_more(api: httpx.AsyncClien
     for fence, status in ((3, 200), (2, 409), (3, 200), (5, 200), (4, 409)):
         assert (await ask(api, post(effect=effect(receipt, fence)))).status_code == status
     late = await ask(api, post(effect=effect(receipt, 4)))
-    assert (late.json()["type"], len(other.came)) == ("call.fenced", 3)
+    assert (late.json()["type"], len(other.asked)) == ("call.fenced", 3)
     assert (await ask(api, post(effect=effect(uuid4(), 0)))).status_code == 200
 
     async def close(fence: int, brand: str = "acme") -> httpx.Response:
@@ -387,7 +387,7 @@ async def test_a_limit_that_was_told_holds_for_everybody(
         limited = await ask(another, post())
         assert (limited.status_code, limited.json()["type"]) == (429, "limit.reached")
         assert limited.json()["retry_at"]
-        assert len(other.came) == 1
+        assert len(other.asked) == 1
 
 
 async def test_a_refused_token_is_looked_at_and_told_to_everybody(
@@ -405,9 +405,9 @@ async def test_a_refused_token_is_looked_at_and_told_to_everybody(
     assert "connect again" in refused.json()["detail"]
     shown = (await api.get("/v1/accounts/acme")).json()
     assert shown["state"] == "needs_reconnecting"
-    asked = len(other.came)
+    asked = len(other.asked)
     assert (await ask(api, post())).json()["type"] == "account.needs_reconnecting"
-    assert len(other.came) == asked
+    assert len(other.asked) == asked
     await connect(api, other)
     assert (await api.get("/v1/accounts/acme")).json()["state"] == "unchecked"
 
@@ -441,7 +441,7 @@ async def test_a_webhook_is_signed_with_its_own_secret(api: httpx.AsyncClient, o
     other.answer("POST /in", Response(status_code=204), Response(status_code=410))
     message["headers"] = {"webhook-id": "msg_1"}
     assert (await ask(api, message, "hook")).json()["status"] == 204
-    (came,) = other.came
+    (came,) = other.asked
     assert json.loads(came.body) == {"title": "Über"}
     signed = f"msg_1.{came.headers['webhook-timestamp']}.".encode() + came.body
     secret = base64.b64decode(made["secret"].removeprefix("whsec_"))

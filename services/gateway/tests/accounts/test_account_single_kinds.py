@@ -79,7 +79,7 @@ async def test_posts_on_x_are_in_the_ledger_and_caps_hold(api: httpx.AsyncClient
     await api.put("/v1/spend/caps/acme", json={"day": "0.5"})
     refused = await post("Read https://acme.example/a")
     assert (refused.status_code, refused.json()["type"]) == (402, "budget.exhausted")
-    assert len(other.came) == 4
+    assert len(other.asked) == 4
     assert (await post("No link")).status_code == 200
     assert (
         await api.put("/v1/accounts/acme-x", json=body | {"settings": {"api_url": "http://127.0.0.1:9"}})
@@ -133,7 +133,7 @@ async def test_a_session_of_bluesky_is_made_once_kept_and_renewed(
     other.answer("POST /xrpc/com.atproto.repo.putRecord", expired, {"uri": "at://a", "cid": "b"})
     assert (await post()).json()["status"] == 200
     assert (made("createSession"), made("refreshSession")) == (1, 1)
-    assert other.came[-1].headers["authorization"] == "Bearer access-2-recognisable"
+    assert other.asked[-1].headers["authorization"] == "Bearer access-2-recognisable"
     # Neither is good any more: the password makes one, and if that is refused, somebody has to know.
     other.answer("POST /xrpc/com.atproto.server.refreshSession", expired)
     other.answer(
