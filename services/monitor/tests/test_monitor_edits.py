@@ -169,31 +169,3 @@ async def test_edits_go_with_their_brand_and_with_their_dead_letters(
     await report(database, dead, edited, edited_at=datetime.now(UTC) - timedelta(days=400))
     await delete_old(database, timedelta(days=90))
     assert await left() == 0
-
-
-@pytest.mark.parametrize(
-    ("type_", "told"),
-    [
-        ("content.publish", "content.publish is handled from publisher-commands now"),
-        ("coupon.printed", "no service handles coupon.printed now; the queues are orchestrator-commands, "),
-    ],
-)
-async def test_a_message_of_a_queue_that_is_gone_is_not_replayed_into_nowhere(
-    database: Database,
-    api: httpx.AsyncClient,
-    record: Record,
-    new_death: NewDeath,
-    new_envelope: NewEnvelope,
-    type_: str,
-    told: str,
-) -> None:
-    [letter] = await record(new_death(new_envelope(type=type_, payload=PAYLOAD), queue="printer-commands"))
-    refused = await api.post(f"/v1/dead-letters/{letter}/replay", json={})
-    assert (refused.status_code, refused.json()["code"]) == (422, "dead_letter_unsuitable")
-    assert "no queue printer-commands any more" in refused.json()["detail"]
-    assert told in refused.json()["detail"]
-    every = await api.post("/v1/dead-letters/replay", json={})
-    assert every.json()["replayed"] == 0
-    async with database.connection() as connection:
-        assert await connection.fetchval("select count(*) from outbox where exchange = 'returns'") == 0
-    assert (await api.get(f"/v1/dead-letters/{letter}")).json()["state"] == "open"

@@ -42,6 +42,7 @@ def replay(
     reason: str | None = None,
     deadline: str | None = None,
     max_cost: float | None = None,
+    redirect_to: str | None = None,
     by: By = None,
     yes: Yes = False,
     canary: bool = False,
@@ -67,6 +68,7 @@ def replay(
         reason: Reason, stored with the decision.
         deadline: New deadline of the chain, with a zone; those that died with the reason deadline_passed need it.
         max_cost: Dollars that the chain may cost, spent ones included; those that died with the reason cost_reached need it.
+        redirect_to: Queue that gets them instead of their own, which must be gone: the one from which their type is handled now.
         canary: With --group: replay one, then ten, then the rest; stop at the first that fails in the same way again.
         wait: Wait until each is resolved or dead again.
         timeout: With --wait: the most seconds to wait.
@@ -75,9 +77,10 @@ def replay(
     decision: dict[str, Any] = {"by": who(by)} | ({"reason": why} if (why := (reason or "").strip()) else {})
     limits: dict[str, Any] = {} if deadline is None else {"deadline": deadline}
     limits |= {} if max_cost is None else {"max_cost": max_cost}
+    limits |= {} if redirect_to is None else {"redirect_to": redirect_to}
     refused: dict[str, str] = {}
     if canary and limits:
-        raise typer.BadParameter("goes without new limits", param_hint="--canary")
+        raise typer.BadParameter("goes without new limits and without --redirect-to", param_hint="--canary")
     decision |= limits
     if canary:
         if wanted.group is None or wanted.arguments.keys() != {"group"}:

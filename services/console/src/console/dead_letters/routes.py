@@ -303,6 +303,8 @@ async def decide(request: Request, dead_letter_id: UUID, viewer: Viewer, form: F
         given: dict[str, Any] = decision_of(viewer, form)
         if verb == "replay":
             given |= limits_of(form, datetime.now(UTC))
+            if target := form.text("redirect_to"):
+                given["redirect_to"] = target
         call: Callable[..., Awaitable[answers.FullDeadLetterView]] = getattr(
             viewer.monitor, f"{verb}_dead_letter"
         )

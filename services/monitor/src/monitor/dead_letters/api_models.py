@@ -21,12 +21,14 @@ from chassis.http.api import Moment, View
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from envelope import MICROS, ChainLimits
 from envelope.brand import CATALOGUE
+from messaging.topology import work_queues
 from monitor.dead_letters.domain import DeadLetterState, OperationVerb
 from monitor.dead_letters.filtering import DeadLetterFilter
 from monitor.dead_letters.masking import mask, mask_text
 from monitor.dead_letters.store import OperatorDecision
 
 MAX_BULK: Final = 500
+_QUEUES: Final = frozenset(work_queues(CATALOGUE))
 MESSAGE_ID: Final = "Id of the dead letter, of its message or of its replay."
 ERROR: Final = "Part of the exception's type, of the error's text or of the stack frame; upper and lower case are the same."
 PAYLOAD: Final = "Part of the body as it is shown, with the upper and lower case that it has there; what is hidden is not searched."
@@ -80,6 +82,9 @@ class DeadLetterView(View):
     replaced_by: UUID | None = Field(description="The dead letter of its own replay, if that died too.")
     resolution: str | None
     resolved_at: datetime | None
+    redirected_from: str | None = Field(
+        description="Queue in which it died, if that is gone and its replay went to `queue`."
+    )
     restored_at: datetime | None = Field(description="When it was last opened again after a discard.")
     restored_by: str | None = Field(description="The name given with that; it is not verified.")
     restored_why: str | None
@@ -117,6 +122,9 @@ class FullDeadLetterView(DeadLetterView):
     payload_base64: str | None = Field(
         description="The bytes of the body if it is not JSON; null unless it is shown in full."
     )
+    redirectable_to: str | None = Field(
+        description="Its queue is gone: the one that a replay may name as `redirect_to`. Null if its queue is there, or no service handles its type."
+    )
     payload_hidden: list[str] = Field(description="Where something is hidden, such as `payload.comment`.")
     payload_bytes: int = Field(description="Size of the whole body in bytes.")
     payload_truncated: bool = Field(description="Whether the answer holds only the beginning of the body.")
@@ -143,9 +151,16 @@ class FullDeadLetterView(DeadLetterView):
                 "payload_base64": base64.b64encode(body).decode() if in_full and not readable else None,
                 "payload_hidden": hidden,
                 "payload_truncated": truncated,
+                "redirectable_to": _redirectable_to(row["queue"], row["type"]),
                 "edit": _edit_of(row, in_full=in_full),
             }
         )
+
+
+def _redirectable_to(queue: str, message_type: str | None) -> str | None:
+    if CATALOGUE.name_today(queue) in _QUEUES or (entry := CATALOGUE.get(message_type or "")) is None:
+        return None
+    return entry.queue
 
 
 def _edit_of(row: Mapping[str, Any], *, in_full: bool) -> DeadLetterEditView | None:
@@ -224,6 +239,11 @@ class ReplayRequest(_Decision):
         default=None,
         description="US dollars that its chain may cost from now on, spent ones included."
         " One that died with the reason `cost_reached` needs it.",
+    )
+
+    redirect_to: StoredText | None = Field(
+        default=None,
+        description="Queue that gets it instead of its own, which must be gone; the queue from which its type is handled now.",
     )
 
     def limits(self) -> ChainLimits:

@@ -131,28 +131,46 @@ def limit_refusal(reason: str, limits: ChainLimits) -> DeadLetterRefusal | None:
     return None
 
 
-def gone_queue_refusal(
-    queue: str, message_type: str, *, handled_from: str | None, queues: Collection[str]
+def queue_refusal(
+    queue: str,
+    redirect_to: str | None,
+    message_type: str,
+    *,
+    handled_from: str | None,
+    queues: Collection[str],
 ) -> DeadLetterRefusal | None:
-    """Why a dead letter of a queue that is gone may not be replayed; None if its queue is among the `queues`.
+    """Why a dead letter may not be replayed to its queue, or to the one that an operator names; None if it may.
+
+    Only what died in a queue that is gone goes to another one, and only to the one from which its type is handled now.
 
     Args:
         queue: in which it died.
+        redirect_to: the queue that the operator names; None: its own.
         message_type: of the message.
         handled_from: the queue from which the type is handled now; None if no service knows the type.
         queues: of the catalogue.
     """
     if queue in queues:
+        if redirect_to in {None, queue}:
+            return None
+        why = (
+            f"its queue {queue} is there, and its consumer takes the replay: replay it without `redirect_to`"
+        )
+    elif handled_from is None:
+        why = (
+            f"the catalogue has no queue {queue} any more, and no service handles {message_type} now, so nobody would take"
+            " a replay: discard this dead letter"
+        )
+    elif redirect_to is None:
+        why = (
+            f"the catalogue has no queue {queue} any more, so nobody would take a replay. {message_type} is handled from"
+            f" {handled_from} now: name that as `redirect_to`"
+        )
+    elif redirect_to != handled_from:
+        why = f"{message_type} is handled from {handled_from}, not from {redirect_to}: name that as `redirect_to`"
+    else:
         return None
-    place = (
-        f"{message_type} is handled from {handled_from} now: let its sender send it there anew"
-        if handled_from is not None
-        else f"no service handles {message_type} now; the queues are {', '.join(queues)}"
-    )
-    return DeadLetterRefusal(
-        RefusalKind.UNPROCESSABLE,
-        f"the catalogue has no queue {queue} any more, so nobody would take a replay. {place}, then discard this dead letter",
-    )
+    return DeadLetterRefusal(RefusalKind.UNPROCESSABLE, why)
 
 
 def discard_refusal(dead: DeadLetterSnapshot, *, now: datetime) -> DeadLetterRefusal | None:

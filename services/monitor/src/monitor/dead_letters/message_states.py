@@ -16,11 +16,11 @@ async def states_of_messages(
     rows = await connection.fetch(
         """
         with recursive line as (
-            select event_id as message, state, replay_event_id, recorded_at, 1 as depth from dead_messages
-            where event_id = any($1::uuid[]) and queue = $2
+            select event_id as message, queue, state, replay_event_id, recorded_at, 1 as depth from dead_messages
+            where event_id = any($1::uuid[]) and $2 in (queue, redirected_from)
             union all
-            select line.message, next.state, next.replay_event_id, next.recorded_at, line.depth + 1
-            from line join dead_messages as next on next.event_id = line.replay_event_id and next.queue = $2
+            select line.message, next.queue, next.state, next.replay_event_id, next.recorded_at, line.depth + 1
+            from line join dead_messages as next on next.event_id = line.replay_event_id and next.queue = line.queue
             where line.depth < 100
         )
         select distinct on (message) message, state from (

@@ -19,9 +19,9 @@ from monitor.dead_letters.domain import (
     DeadLetterState,
     DeadMessageId,
     discard_refusal,
-    gone_queue_refusal,
     handled_resolution,
     limit_refusal,
+    queue_refusal,
     replay_refusal,
     restore_refusal,
 )
@@ -76,27 +76,36 @@ class DeadLetterOperations:
         decision: store.OperatorDecision = _NOTHING_SAID,
         brands: Collection[str] | None = None,
         limits: ChainLimits = NO_LIMITS,
+        redirect_to: str | None = None,
     ) -> ReplayResult | DeadLetterRefusal | UnknownDeadLetter:
-        """Sends a dead letter's message to its queue again, with new limits if given. `brands` limits the caller to these; others count as unknown."""
+        """Sends a dead letter's message again, with new limits if given.
+
+        Args:
+            dead: the dead letter.
+            decision: who decides, and why.
+            brands: those of the caller; dead letters of others count as unknown. None: all.
+            limits: that replace those of the message.
+            redirect_to: the queue to which it goes instead of its own, which must be gone.
+        """
         async with self._database.transaction() as tx:
             claimed = await store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
                 return UnknownDeadLetter()
             refusal = (
                 replay_refusal(claimed.standing)
-                or _gone_queue_refusal(claimed)
+                or _queue_refusal(claimed, redirect_to)
                 or limit_refusal(claimed.reason, limits)
             )
             if refusal is not None:
                 return refusal
-            replays = send_again(tx, [claimed], limits)
-            await store.mark_replaying(tx.connection, replays, decision)
+            replays = send_again(tx, [claimed], limits, redirect_to)
+            await store.mark_replaying(tx.connection, replays, decision, redirect_to)
             (sent,) = tx.outgoing
         log.info(
             "dead_letter_replayed",
             dead_letter_id=str(dead),
             replay_event_id=str(sent.event_id),
-            queue=claimed.queue,
+            queue=redirect_to or claimed.queue,
             type=sent.type,
             correlation_id=sent.correlation_id,
             reason=decision.why,
@@ -110,15 +119,17 @@ class DeadLetterOperations:
         limit: int,
         decision: store.OperatorDecision = _NOTHING_SAID,
         limits: ChainLimits = NO_LIMITS,
+        redirect_to: str | None = None,
     ) -> ReplayResult:
         """Replays up to `limit` of the selected open dead letters, the oldest first; those that no consumer could read stay open.
 
-        So do those that were over a limit of their chain, unless `limits` has a new one.
+        So do those that were over a limit of their chain, unless `limits` has a new one, and those of a queue that is gone. With
+        `redirect_to` only these are replayed, to that queue, if their type is handled from it.
 
         The total size of one call is bounded: fewer than `limit` may be replayed although more are open.
         """
         async with self._database.transaction() as tx:
-            return await replay_some(tx, selection, limit, decision, limits)
+            return await replay_some(tx, selection, limit, decision, limits, redirect_to)
 
     async def discard(
         self, dead: UUID, decision: store.OperatorDecision, brands: Collection[str] | None = None
@@ -179,13 +190,14 @@ async def replay_some(
     limit: int,
     decision: store.OperatorDecision,
     limits: ChainLimits = NO_LIMITS,
+    redirect_to: str | None = None,
 ) -> ReplayResult:
     """See `DeadLetterOperations.replay_all`."""
-    claimed, is_more = await store.lock_open(tx.connection, selection, limit, MOST_BYTES, limits)
+    claimed, is_more = await store.lock_open(tx.connection, selection, limit, MOST_BYTES, limits, redirect_to)
     if not claimed:
         return ReplayResult({})
-    replays = send_again(tx, claimed, limits)
-    await store.mark_replaying(tx.connection, replays, decision)
+    replays = send_again(tx, claimed, limits, redirect_to)
+    await store.mark_replaying(tx.connection, replays, decision, redirect_to)
     log.info("dead_letters_replayed", count=len(replays), reason=decision.why, by=decision.by)
     return ReplayResult(replays, claimed[-1].standing.id if is_more else None)
 
@@ -227,11 +239,12 @@ async def _restore(
     return len(resolutions)
 
 
-def _gone_queue_refusal(dead: store.LockedDeadLetter) -> DeadLetterRefusal | None:
+def _queue_refusal(dead: store.LockedDeadLetter, redirect_to: str | None) -> DeadLetterRefusal | None:
     head = read_head(dead.payload)
     entry = CATALOGUE.get(head.type) if head else None
-    return gone_queue_refusal(
+    return queue_refusal(
         CATALOGUE.name_today(dead.queue),
+        redirect_to,
         head.type if head else "",
         handled_from=entry.queue if entry else None,
         queues=QUEUES,
@@ -239,14 +252,17 @@ def _gone_queue_refusal(dead: store.LockedDeadLetter) -> DeadLetterRefusal | Non
 
 
 def send_again(
-    tx: Transaction, claimed: Sequence[store.LockedDeadLetter], limits: ChainLimits = NO_LIMITS
+    tx: Transaction,
+    claimed: Sequence[store.LockedDeadLetter],
+    limits: ChainLimits = NO_LIMITS,
+    redirect_to: str | None = None,
 ) -> dict[DeadMessageId, UUID]:
     """Dead letter → `event_id` of its replay."""
     replays: dict[DeadMessageId, UUID] = {}
     for one in claimed:
         replay = replay_of(one.payload, event_id=new_event_id(), now=one.now, limits=limits)
         tx.send_raw(
-            queue=one.queue,
+            queue=redirect_to or one.queue,
             body=replay.body,
             event_id=replay.event_id,
             type=replay.type,

@@ -27,7 +27,7 @@ READABLE_BYTES: Final = 256 * 1024
 _SUMMARY: Final = (
     "d.id, d.event_id, d.queue, d.type, d.source, d.correlation_id, d.reason, d.exception_type, d.detail, d.frame,"  # noqa: S608
     " d.attempts, d.service, d.code, d.version, d.first_failed_at, d.failed_at, d.recorded_at, d.replayable, d.state, d.replayed_at,"
-    f' d.replay_event_id, d.replay_of, d.resolution, d.resolved_at, d.restored_at, d.restored_by, d.restored_why, d.decided_by, d.decided_why, {GROUP_ID} as "group",'
+    f' d.replay_event_id, d.replay_of, d.resolution, d.resolved_at, d.redirected_from, d.restored_at, d.restored_by, d.restored_why, d.decided_by, d.decided_why, {GROUP_ID} as "group",'
     " (select n.id from dead_messages n where n.replay_of = d.id order by n.recorded_at desc limit 1) as replaced_by"
 )
 

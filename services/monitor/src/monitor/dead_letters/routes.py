@@ -177,7 +177,9 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
     ) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
         asked = request or ReplayRequest()
-        outcome = await operations.replay(dead, asked.decision(asked.reason), caller.brands, asked.limits())
+        outcome = await operations.replay(
+            dead, asked.decision(asked.reason), caller.brands, asked.limits(), asked.redirect_to
+        )
         return await _decided(database, dead, caller, "replayed", outcome)
 
     @routes.post(
@@ -229,7 +231,7 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
         decision = request.decision(request.reason)
         with refusing_slow_searches():
             done = await operations.replay_all(
-                _selection(request, caller), request.limit, decision, request.limits()
+                _selection(request, caller), request.limit, decision, request.limits(), request.redirect_to
             )
         replays = [ReplayStarted(id=dead, replay_event_id=replay) for dead, replay in done.replays.items()]
         return BulkReplayStarted(replayed=len(replays), replays=replays, next=done.last)

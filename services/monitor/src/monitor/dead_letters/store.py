@@ -347,16 +347,18 @@ async def lock_open(
     limit: int,
     most_bytes: int,
     limits: ChainLimits = NO_LIMITS,
+    redirect_to: str | None = None,
 ) -> tuple[list[LockedDeadLetter], bool]:
     """Locks up to `limit` of the selected open and replayable dead letters, the oldest first; skips locked rows.
 
     Dead letters with the reason `false_claim` are included only by id or group: their consumer would refuse most of them.
-    Those that were over a limit of their chain are included only with a new one among the `limits`, and those of a queue that is gone never.
+    Those that were over a limit of their chain are included only with a new one among the `limits`, and those of a queue that is gone
+    only if they are to go to the queue from which their type is handled now; with `redirect_to` no others are.
 
     Returns:
         As many as fit into `most_bytes` of bodies, at least one; and whether there may be more.
     """
-    where, values = await _replayable(connection, selection, limits)
+    where, values = await _replayable(connection, selection, limits, redirect_to)
     async with bounded_search(connection, is_search=selection.wanted.is_search):
         found = await connection.fetch(
             f"select d.id, octet_length(d.payload) as size from dead_messages d where {where}"  # noqa: S608 - constants
@@ -397,7 +399,10 @@ async def _count(
 
 
 async def _replayable(
-    connection: Connection, selection: DeadLetterSelection, limits: ChainLimits
+    connection: Connection,
+    selection: DeadLetterSelection,
+    limits: ChainLimits,
+    redirect_to: str | None = None,
 ) -> tuple[str, list[Any]]:
     where, values = await _selected(connection, selection)
     if selection.ids is None and selection.wanted.group is None:
@@ -408,7 +413,14 @@ async def _replayable(
         where += f" and d.reason <> '{Reason.COST_REACHED.value}'"
     # Nobody would take a replay for a queue that is gone.
     values.append([name for queue in work_queues(CATALOGUE) for name in CATALOGUE.names_of(queue)])
-    return f"replayable and {where} and d.queue = any(${len(values)}::text[])", values
+    if redirect_to is None:
+        return f"replayable and {where} and d.queue = any(${len(values)}::text[])", values
+    values.append([name for name in CATALOGUE if CATALOGUE[name].queue == redirect_to])
+    n = len(values)
+    return (
+        f"replayable and {where} and d.queue <> all(${n - 1}::text[]) and d.type = any(${n}::text[])",
+        values,
+    )
 
 
 async def discard_open(
@@ -469,15 +481,21 @@ async def _selected(
 
 
 async def mark_replaying(
-    connection: Connection, replays: Mapping[DeadMessageId, UUID], decision: OperatorDecision
+    connection: Connection,
+    replays: Mapping[DeadMessageId, UUID],
+    decision: OperatorDecision,
+    redirect_to: str | None = None,
 ) -> None:
+    """Notes the replays. One that went to another queue is a dead letter of that queue from now on, since its consumer reports it."""
     await connection.execute(
         "update dead_messages d set state = 'replaying', replayed_at = clock_timestamp(), replay_event_id = f.replay,"
-        " decided_by = $3, decided_why = $4 from unnest($1::uuid[], $2::uuid[]) as f (id, replay) where d.id = f.id",
+        " decided_by = $3, decided_why = $4, queue = coalesce($5, d.queue),"
+        " redirected_from = case when $5 <> d.queue then d.queue else d.redirected_from end from unnest($1::uuid[], $2::uuid[]) as f (id, replay) where d.id = f.id",
         list(replays),
         list(replays.values()),
         decision.by,
         decision.why,
+        redirect_to,
     )
 
 
