@@ -1,5 +1,6 @@
 """The catalogue of texts: the languages agree, no text is missing, and none is for nothing."""
 
+import ast
 import re
 from collections.abc import Iterator
 from importlib.resources import files
@@ -9,8 +10,10 @@ from typing import Any
 import pytest
 
 from client import RefusedError
+from console.page_names import PAGES, name_pages
 from console.service_clients import sentence_of
 from console.texts import LANGUAGES, TextCatalogue, Texts
+from tests.fixtures.console.words import ADDRESS
 
 ROOT = Path(__file__).parents[3]
 KEYS = TextCatalogue().keys(LANGUAGES[0])
@@ -122,3 +125,45 @@ def test_no_person_reads_a_pattern() -> None:
     }
     said = sentence_of(RefusedError("", 422, problem), Texts(TextCatalogue(), "en"))
     assert said == "Language: this is not written in the form that is needed"
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_no_text_names_an_address_of_an_api(language: str) -> None:
+    catalogue = TextCatalogue()
+    assert [key for key in KEYS if ADDRESS.search(str(catalogue.find(language, key)))] == []
+
+
+def refusals() -> Iterator[str]:
+    """The sentences in which services refuse requests, with `x` for each value."""
+    for path in sorted(ROOT.glob("services/*/src/**/*.py")):
+        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Error"):
+                for part in call.args:
+                    yield "".join(
+                        str(each.value) if isinstance(each, ast.Constant) else "x"
+                        for each in (part.values if isinstance(part, ast.JoinedStr) else [part])
+                    )
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_refusal_names_a_page_in_the_place_of_an_address(language: str) -> None:
+    texts = Texts(TextCatalogue(), language)
+    named = [name_pages(each, texts) for each in refusals() if ADDRESS.search(each)]
+    assert len(named) > 5
+    assert [each for each in named if ADDRESS.search(each)] == []
+    # Each address of a refusal belongs to a page.
+    assert [each for each in named if texts("layout.other_page") in each] == []
+
+
+@pytest.mark.parametrize(
+    ("detail", "shown"),
+    [
+        ("none; GET /v1/dead-letters lists them", "none; the page “Dead letters” lists them"),
+        ("`brandctl spend resume` lets it go on", "the page “Money” lets it go on"),
+        ("see `/v1/of-tomorrow/{slug}/x?y=1`, then go", "see another page, then go"),
+        ("`brandctl people-of-tomorrow` does it", "`brandctl people-of-tomorrow` does it"),
+    ],
+)
+def test_addresses_and_commands_become_pages(detail: str, shown: str) -> None:
+    assert name_pages(detail, Texts(TextCatalogue(), "en")) == shown
+    assert [each for each in PAGES.values() if not {f"{each}.nav", f"{each}.title"} & KEYS] == []

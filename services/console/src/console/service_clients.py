@@ -17,6 +17,7 @@ from chassis.http.outgoing import AsyncioConnections
 from client import Address, RefusedError, UnreachableError
 from client.connections import KEEPALIVE_SECONDS
 from console.field_names import named_detail
+from console.page_names import name_pages
 from console.texts import Texts
 
 if TYPE_CHECKING:
@@ -283,6 +284,7 @@ def sentence_of(error: RefusedError, t: Texts) -> str:
 
 def sentence_by_code(code: str | None, detail: str, t: Texts) -> str:
     """Returns the sentence of the catalogue for a code of `docs/problem-codes.md`; for others, what the service says."""
+    detail = name_pages(detail, t)
     return t(key, detail=detail) if code and t.catalogue.has(key := f"problems.{code}") else detail
 
 

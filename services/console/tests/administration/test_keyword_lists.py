@@ -71,3 +71,40 @@ async def test_only_who_operates_the_brand_changes_a_list(
             assert elsewhere.status_code == 404
         assert "Pause these 2 keywords" in (await otto.get(LIST)).text
     assert (await console.orchestrator.get_cycle(cycle))["state"] == "running"
+
+
+async def test_submitting_again_tells_what_was_submitted_and_what_was_not_and_why(
+    console: Any, cycle: str, person: httpx.AsyncClient
+) -> None:
+    async def again(once: str, **form: str | list[str]) -> str:
+        asked = {"once": once, "do": "again", "which": "chosen", **form}
+        return (await person.post(f"{LIST}/many", data=asked, follow_redirects=True)).text
+
+    first, second = f"{cycle}.1", f"{cycle}.2"
+    nothing = await again("a", chosen=[first, second])
+    assert "Nothing was submitted again." in nothing
+    assert f'<a href="{LIST}/{first}">cold brew</a>: it waits for its turn already' in nothing
+
+    await console.orchestrator.cancel_cycle(cycle)
+    other = await console.orchestrator.submit_keywords("acme", b"tea", content_type="text/plain")
+    told = await again("b", chosen=[first, second, f"{other['cycle_id']}.1"])
+    assert "2 keywords are submitted again. They wait for their turn:" in told
+    made = re.findall(rf'<li><a href="({LIST}/[^"]+)">(cold brew|moka pot)</a></li>', told)
+    # Checked things are read side by side: in any order.
+    new = {name: address for address, name in made}
+    assert sorted(new) == ["cold brew", "moka pot"]
+    assert "To one it was not done, and why:" in told
+    assert ">tea</a>: it waits for its turn already" in told
+    # The links lead to the new keywords, not to those that had ended.
+    assert "Queued" in (await person.get(new["cold brew"])).text
+
+    every = await again("c", which="all")
+    assert "3 that match were left as they are: Queued 3." in every
+
+    for _ in range(2):
+        one = await person.post(f"{LIST}/{first}/again", data={"once": "d"}, follow_redirects=True)
+        assert "“cold brew” is submitted again, and waits for its turn." in one.text
+        assert first not in str(one.url)
+    await console.orchestrator.cancel_cycle(new["cold brew"].rpartition("/")[2].partition(".")[0])
+    late = await person.post(f"{LIST}/{other['cycle_id']}.1/again", data={"once": "e"}, follow_redirects=True)
+    assert "Nothing was submitted again." in late.text

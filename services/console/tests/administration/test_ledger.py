@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from console.home.views import ledger_line
-from console.ledger.views import LedgerFilter
+from console.ledger.views import LedgerFilter, subject_of
 
 LEDGER = "/ledger"
 LOST = UUID(int=7)
@@ -148,3 +148,50 @@ async def test_a_person_watches_the_page_in_a_browser(
     await fill(INSERT, LOST, "missing", "queue")
     # The page follows by itself, without a reload.
     await expect(signed_in.locator("main")).to_contain_text("One message is missing", timeout=60_000)
+
+
+KEYWORD = {
+    "brand_slug": "acme",
+    "keyword": "moka",
+    "cycle_id": "c",
+    "position": 1,
+    "state": "publishing",
+    "content_id": "a",
+}
+
+
+def test_a_message_leads_to_what_it_is_about_as_far_as_its_chain_tells() -> None:
+    message = {"state": "missing", "type": "content.publish"}
+    other = {**KEYWORD, "state": "queued", "position": 2}
+    found = subject_of(message, [KEYWORD, other])
+    assert found
+    assert (found.keyword, found.path, found.article) == (
+        "moka",
+        "/b/acme/keywords/c.1",
+        "/b/acme/articles/a",
+    )
+    several = subject_of({**message, "type": "research.requested"}, [other, other])
+    assert several
+    assert (several.keyword, several.path) == ("", "/b/acme/keywords?state=queued")
+    assert subject_of(message, []) is None
+    assert subject_of({**message, "state": "closed"}, [KEYWORD]) is None
+
+
+async def test_missing_messages_and_those_under_way_lead_to_their_keyword(
+    fill: Callable[..., Awaitable[None]],
+    console: Any,
+    signed_in: Page,
+    look_at: Callable[[Page, str], Awaitable[None]],
+) -> None:
+    await console.orchestrator.set_brand("acme", name="Acme & Co")
+    await console.orchestrator.pause_brand("acme")
+    accepted = await console.orchestrator.submit_keywords("acme", b"moka pot", content_type="text/plain")
+    await fill(FILL)
+    for number, state in enumerate(("missing", "under_way"), 1):
+        await fill(INSERT.replace("chain-1", accepted["correlation_id"]), UUID(int=number), state, "queue")
+    await fill(INSERT, UUID(int=3), "missing", "queue")
+    await look_at(signed_in, LEDGER)
+    rows = signed_in.locator("main tr", has_text="About “moka pot”")
+    await expect(rows).to_have_count(2)
+    await rows.first.get_by_role("link", name="“moka pot”").click()
+    await signed_in.wait_for_url(f"**/b/acme/keywords/{accepted['cycle_id']}.1")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
 
 from fastapi import APIRouter
@@ -21,9 +21,12 @@ from console.list_filters import ListFilter, safe_link
 from console.notices import Notice, told
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page, redirect
 from console.saved_views import saved_views
-from console.service_clients import PersonClients
+from console.service_clients import Away, PersonClients
 from console.sign_in.confirming import confirm_password
 from console.watching.pages import LivePage, read_each
+
+if TYPE_CHECKING:
+    from client.services.orchestrator import answers
 
 NAVIGATION: Final = (NavigationEntry("articles", "/b/{brand}/articles", 40),)
 router = APIRouter(include_in_schema=False)
@@ -88,6 +91,7 @@ async def _show(
         settings=viewer.orchestrator.get_brand(brand),
     )
     placements, score, settings = parts["placements"], parts["score"], parts["settings"]
+    state = views.article_state(content)
     home = settings["target"] if settings else "site"
     return page(
         request,
@@ -98,7 +102,8 @@ async def _show(
         brand=brand,
         refusal=refusal,
         content=content,
-        state=views.article_state(content),
+        state=state,
+        wait=await _publication_wait(viewer, brand, content) if state == "publishing" else None,
         tones=views.TONES,
         places=views.places_of(content, home, placements["items"] if placements else ()),
         measures=views.measures_of(score["measures"]) if score else (),
@@ -118,6 +123,59 @@ async def download_for_mail(brand: str, content_id: str, viewer: Viewer) -> Resp
     document = await viewer.publisher.get_newsletter(brand, content["slug"])
     headers = {**PAGE_HEADERS, "Content-Disposition": f'attachment; filename="{brand}-mail.html"'}
     return HTMLResponse(document, headers=headers)
+
+
+async def _publication_wait(
+    viewer: PageViewer, brand: str, content: "answers.ContentView"
+) -> views.PublicationWait:
+    """Since when the article is being published, and what it waits for, as far as the person may know."""
+    orchestrator, content_id = viewer.orchestrator, content["content_id"]
+    parts = await viewer.gather(
+        found=orchestrator.search_for_keywords(brand=brand, content_id=content_id, limit=1),
+        targets=viewer.ask_one("publisher", viewer.publisher.list_targets(brand)),
+    )
+    keyword = next(iter(parts["found"]["items"]), None) if parts["found"] else None
+    letters: Any = None
+    if keyword is not None and viewer.may(Scope.OPERATE):
+        # Of the keyword: the message that failed may be an earlier one than the command to the publisher.
+        letters = await viewer.ask_one(
+            "monitor",
+            viewer.monitor.list_dead_letters(
+                correlation_id=keyword["correlation_id"], keyword=keyword["keyword"], state="open", limit=1
+            ),
+        )
+    return views.publication_wait(
+        content,
+        keyword,
+        letters["items"] if isinstance(letters, Mapping) else (),
+        [each for each in viewer.paused_queues if each.service == "publisher"],
+        is_publisher_away=isinstance(parts["targets"], Away),
+    )
+
+
+@router.post("/b/{brand}/articles/{content_id}/publish")
+async def publish_again(
+    request: Request, brand: str, content_id: str, viewer: Viewer, form: FormData
+) -> Response:
+    """Sends an article that is being published to its home once more."""
+    viewer.check_may(Scope.REVIEW)
+    back = f"/b/{brand}/articles/{content_id}"
+
+    async def publish() -> Response:
+        content = await viewer.orchestrator.get_article(content_id)
+        if content["brand"]["slug"] != brand:
+            raise HTTPException(HTTPStatus.NOT_FOUND)
+        if views.article_state(content) != "publishing":
+            # It was published meanwhile, or taken down by another person.
+            state = viewer.t(f"articles.state.{views.article_state(content)}")
+            return await told(request, viewer, back, Notice("articles.not_sent", {"state": state}))
+        # The article's own home: the brand's first target may be another one by now.
+        home = (await viewer.orchestrator.list_placements(content_id))["home"]
+        await viewer.orchestrator.request_placement(content_id, home, idempotency_key=form.once or None)
+        return await told(request, viewer, back, Notice("articles.sent_again", {"target": home}))
+
+    refused = partial(_show, request, brand, content_id, viewer)
+    return await once_or_refused(request, viewer, form, publish, refused)
 
 
 @router.post("/b/{brand}/articles/{content_id}/take-down")

@@ -2,9 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
 from typing import Any, Final
 
+from console.keywords.views import without_code
 from console.list_filters import safe_link
+from console.pages.paused_queues import PausedQueue
 
 STATES: Final = ("published", "publishing", "waiting", "rejected", "taken_down")
 TONES: Final = {"published": "good", "waiting": "warn", "rejected": "quiet", "taken_down": "quiet"}
@@ -29,6 +33,54 @@ def article_state(content: Mapping[str, Any]) -> str:
     if content["held_for"]:
         return "waiting"
     return "published" if content["published_url"] else "publishing"
+
+
+@dataclass(frozen=True, slots=True)
+class PublicationWait:
+    """What an article waits for that is being published."""
+
+    since: str
+    key: str
+    """Of the text, below `articles.waits`."""
+    detail: str = ""
+    """In the words of a service or a person."""
+    path: str | None = None
+    """Where to mend it."""
+    at: datetime | None = None
+    """Since when what it waits for is so; None: unknown."""
+
+
+def publication_wait(
+    content: Mapping[str, Any],
+    keyword: Mapping[str, Any] | None,
+    letters: Sequence[Mapping[str, Any]],
+    paused: Sequence[PausedQueue],
+    *,
+    is_publisher_away: bool,
+) -> PublicationWait:
+    """What an article waits for; the cause that needs a person first.
+
+    Args:
+        content: the article.
+        keyword: that it was written for; None if its cycle is no longer stored.
+        letters: open dead letters of the keyword; empty for people who may not see them.
+        paused: paused queues of the publisher; empty for people who may not see them.
+        is_publisher_away: whether the publisher does not answer.
+    """
+    since = keyword["moved_at"] if keyword else content["updated_at"]
+    wait = partial(PublicationWait, since)
+    if letters:
+        return wait("letter", letters[0]["detail"], f"/dead-letters/{letters[0]['id']}")
+    if paused:
+        by = f"{paused[0].by}: {paused[0].reason}"
+        return wait("paused", by, "/backbone", paused[0].since)
+    if is_publisher_away:
+        return wait("away")
+    if keyword and keyword["state"] == "failed":
+        return wait("failed", without_code(keyword["reason"] or ""))
+    if keyword and keyword["waits"]:
+        return wait("other", without_code(keyword["waits"]))
+    return wait("publisher")
 
 
 def places_of(

@@ -11,7 +11,7 @@ from console.list_filters import safe_link
 
 REMEDIES: Final[Mapping[str, tuple[str, Scope]]] = {
     "stale_article": ("rewrite", Scope.SUBMIT),
-    "page_unanswered": ("publish", Scope.OPERATE),
+    "page_unanswered": ("publish", Scope.REVIEW),
     "near_duplicate": ("take_down", Scope.REVIEW),
     "keyword_without_article": ("submit", Scope.SUBMIT),
     "dead_letter": ("replay", Scope.OPERATE),

@@ -17,6 +17,7 @@ from console.keywords import cycles, mass, subjects, views
 from console.list_filters import ListFilter, safe_link
 from console.mass_actions.acting import MOST_AT_ONCE
 from console.money.views import typed_dollars
+from console.notices import Notice, told
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once, once_or_refused, page, redirect
 from console.saved_views import saved_views
 from console.service_clients import PersonClients
@@ -275,6 +276,12 @@ async def submit_again(
     item = await _find(viewer, brand, keyword_id)
 
     async def submit() -> Response:
+        if item["state"] not in mass.ELIGIBLE["again"]:
+            # Another person was faster, or the page is old.
+            why = viewer.t(f"keywords.not_again.{item['state']}")
+            path = f"/b/{brand}/keywords/{keyword_id}"
+            refused = [(item["keyword"], "", why)]
+            return await told(request, viewer, path, Notice("keywords.none_again", refused=refused))
         accepted = await viewer.orchestrator.submit_keywords(
             brand,
             item["keyword"].encode(),
@@ -282,7 +289,9 @@ async def submit_again(
             idempotency_key=form.once or None,
             content_type="text/plain",
         )
-        return redirect(request, f"/b/{brand}/keywords?handed_in={accepted['total']}")
+        # The page of the new one: that of the old one stays as it is.
+        path = views.path_of(brand, accepted["cycle_id"], 1)
+        return await told(request, viewer, path, Notice("keywords.again_done", {"keyword": item["keyword"]}))
 
     return await once(request, viewer, form, submit)
 

@@ -85,6 +85,11 @@ class KeywordId:
         return f"{self.cycle_id}.{self.position + 1}"
 
 
+def path_of(brand: str, cycle_id: str, position: int) -> str:
+    """The path of a keyword's page; positions in a list begin at 1."""
+    return f"/b/{brand}/keywords/{cycle_id}.{position}"
+
+
 @dataclass(frozen=True, slots=True)
 class KeywordLine:
     """A keyword in a list."""

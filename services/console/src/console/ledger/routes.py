@@ -89,6 +89,7 @@ async def _show(
             viewer.ask_one("monitor", viewer.monitor.get_ledger()),
             viewer.ask_one("monitor", viewer.monitor.list_ledger_messages(**wanted.arguments())),
         )
+    subjects = await _subjects(viewer, listed["items"]) if isinstance(listed, Mapping) else {}
     return page(
         request,
         viewer,
@@ -103,4 +104,32 @@ async def _show(
         counts=views.COUNTS,
         remedies=views.REMEDIES,
         is_bound=is_bound,
+        subjects=subjects,
+        brand_names=dict(viewer.brands),
     )
+
+
+async def _subjects(
+    viewer: PageViewer, messages: Sequence[Mapping[str, Any]]
+) -> Mapping[str, views.MessageSubject]:
+    """What the messages are about, by their ids; without those of which it is not known."""
+    chains = views.chains_of(messages)
+    answers = await asyncio.gather(
+        *(
+            viewer.ask_one(
+                "orchestrator",
+                viewer.orchestrator.search_for_keywords(correlation_id=each, limit=views.MOST_KEYWORDS),
+            )
+            for each in chains
+        )
+    )
+    keywords = {
+        chain: answer["items"]
+        for chain, answer in zip(chains, answers, strict=True)
+        if isinstance(answer, Mapping)
+    }
+    found = {
+        each["message_id"]: views.subject_of(each, keywords.get(each["correlation_id"] or "", ()))
+        for each in messages
+    }
+    return {message_id: subject for message_id, subject in found.items() if subject is not None}

@@ -16,6 +16,7 @@ MOST_AT_ONCE: Final = 500
 """Things that one press acts on."""
 MOST_COUNTED: Final = 1_000
 """Further things that are counted."""
+_LISTED: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +102,8 @@ class MassPress:
     back: str
     matching: Matching
     find: Callable[[str], Awaitable[MassItem | None]]
+    skipped: Sequence[tuple[MassItem, str]] = ()
+    """Checked things for which the action is not possible, and why. `find` may add to them."""
 
     @property
     def verb(self) -> str:
@@ -145,16 +148,30 @@ class MassPress:
         undo: Undo | None,
         *,
         is_final: bool,
+        done: Sequence[tuple[str, str]] = (),
+        more: Sequence[tuple[str, Mapping[str, Any]]] = (),
     ) -> Response:
-        more: list[tuple[str, Mapping[str, Any]]] = []
+        """Tells what became of the press.
+
+        Args:
+            frozen: what the press meant.
+            outcome: what was done, and what was not.
+            undo: takes it back.
+            is_final: whether the notice says that it cannot be undone.
+            done: names and paths of what was done, to list them.
+            more: further sentences.
+        """
+        more, not_done = [*more], [*outcome.refused, *self.skipped]
         if self.is_all and (later := await count_later(self.matching, frozen)):
             more.append(("mass_actions.later", {"n": later}))
         if frozen.left:
             more.append(("mass_actions.left", {"n": frozen.left, "most": MOST_AT_ONCE}))
-        if outcome.refused:
-            more.append(("mass_actions.refused", {"n": len(outcome.refused)}))
         if is_final and outcome.done:
             more.append(("notices.final", {}))
-        refused = [(each.title, each.path, why) for each, why in outcome.refused[:50]]
-        notice = Notice(self.texts + self.verb, {"n": len(outcome.done)}, more, refused, undo)
+        if not_done:
+            # Its reasons are listed below it.
+            more.append(("mass_actions.refused", {"n": len(not_done)}))
+        refused = [(each.title, each.path, why) for each, why in not_done[:_LISTED]]
+        key, fields = self.texts + self.verb, {"n": len(outcome.done)}
+        notice = Notice(key, fields, more, refused, done[:_LISTED], undo)
         return await told(self.request, self.viewer, self.back, notice)

@@ -44,6 +44,8 @@ class Notice:
     """Further sentences, each with its fields."""
     refused: Sequence[tuple[str, str, str]] = ()
     """Name, path and reason of each thing to which it was not done."""
+    done: Sequence[tuple[str, str]] = ()
+    """Name and path of each thing that was done or made; empty if the sentence says it all."""
     undo: Undo | None = None
     back: str = ""
     """Where a person is after an Undo; empty: the page that shows the notice."""

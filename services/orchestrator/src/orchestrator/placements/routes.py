@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path
 
 from chassis import Connection
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, refusal, router
+from chassis.http.api import UNKNOWN, MayRead, MayReview, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.problem_codes import RefusalError
 from envelope.brand.settings import NAME_PATTERN
@@ -34,7 +34,7 @@ def placement_routes(database: Database) -> APIRouter:
 
     @routes.post("/{target}", summary="Have one target brought up to date", responses={**UNKNOWN, **NOT_NOW})
     async def request_placement(
-        caller: MayOperate, content_id: UUID, target: Target, request: PlacementBody
+        caller: MayReview, content_id: UUID, target: Target, request: PlacementBody
     ) -> PlacementList:
         """Updates one target: one that failed, or that the brand added later. An up-to-date target is left alone.
 

@@ -1,0 +1,71 @@
+"""Sentences of services that name an address of an API or a command of `brandctl`: people read the name of a page instead."""
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from console.texts import Texts
+
+_ADDRESS: Final = re.compile(
+    r"`?(?:\b(?:GET|POST|PUT|PATCH|DELETE) )?/v1/([\w-]+)(?:/[\w{}.-]+)*(?:\?[^\s`,;]+)?`?"
+)
+_COMMAND: Final = re.compile(r"`brandctl ([\w-]+)[^`]*`")
+PAGES: Final[Mapping[str, str]] = {
+    "account-apps": "accounts",
+    "accounts": "accounts",
+    "alerts": "alerts",
+    "articles": "articles",
+    "audit-log": "audit_log",
+    "audits": "audits",
+    "backbone": "backbone",
+    "brands": "start_here",
+    "calendar": "calendar",
+    "canary-replays": "dead_letters",
+    "chain-calls": "messages",
+    "content": "articles",
+    "cycles": "keywords",
+    "dead-letter-operations": "dead_letters",
+    "dead-letters": "dead_letters",
+    "drafts": "drafts",
+    "keys": "keys",
+    "keywords": "keywords",
+    "ledger": "ledger",
+    "messages": "messages",
+    "models": "providers",
+    "newsletter": "newsletter",
+    "notifications": "notifications",
+    "people": "team",
+    "posts": "posts",
+    "providers": "providers",
+    "queues": "backbone",
+    "research": "keywords",
+    "retries": "retries",
+    "schedules": "schedules",
+    "site": "site",
+    "sources": "sources",
+    "spend": "money",
+    "submit": "keywords",
+    "targets": "accounts",
+    "workflows": "keywords",
+}
+"""The page for a part of the API, or for a group of commands: the screen with the name in its navigation."""
+
+
+def name_pages(sentence: str, t: Texts) -> str:
+    """Returns a service's sentence with the page of the console in the place of each address of an API and each command."""
+
+    def named(screen: str) -> str:
+        # A page without a place in the navigation has a title.
+        key = f"{screen}.nav"
+        return t("layout.named_page", page=t(key if t.catalogue.has(key) else f"{screen}.title"))
+
+    def of_address(found: re.Match[str]) -> str:
+        screen = PAGES.get(found[1])
+        return t("layout.other_page") if screen is None else named(screen)
+
+    def of_command(found: re.Match[str]) -> str:
+        screen = PAGES.get(found[1])
+        # What only the terminal can do stays.
+        return found[0] if screen is None else named(screen)
+
+    return _COMMAND.sub(of_command, _ADDRESS.sub(of_address, sentence))
