@@ -1,6 +1,7 @@
 """Queues, outboxes and state of real services side by side, of which some are away."""
 
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import asyncpg
@@ -9,7 +10,9 @@ import pytest
 from playwright.async_api import Page, expect
 
 from client.message_services import MESSAGE_SERVICES
+from console.backbone.attention import troubles_of
 from console.backbone.views import is_late
+from console.service_clients import Away
 
 BACKBONE = "/backbone"
 HOSTILE = "<script>window.hit = 1</script>"
@@ -24,6 +27,88 @@ def test_only_an_old_message_is_late() -> None:
     now = "2026-03-01T12:02:00+00:00"
     for oldest, late in ((None, False), ("2026-03-01T12:01:30+00:00", False), ("2026-03-01T12:00:00Z", True)):
         assert is_late({"now": now, "outbox": {"oldest_due_at": oldest}}) is late
+
+
+PART = {
+    "is_ready": True,
+    "problems": [],
+    "breakers": [],
+    "queues": [],
+    "outbox": {"due": 0, "oldest_due_at": None},
+    "now": "2026-03-01T12:02:00Z",
+}
+WELL: dict[str, Any] = {
+    "gateway": {"items": []},
+    "letters": {"groups": []},
+    "ledger": {"missing": 0},
+    "alerts": {"alerts": []},
+    "findings": {},
+}
+
+
+def test_what_needs_an_operator_is_listed_worst_first() -> None:
+    troubled = {
+        **PART,
+        "breakers": [{"name": "gateway", "trouble": "it is away"}],
+        "queues": [
+            {"queue": "q", "pause": {"by": "Ada", "reason": "a test", "since": "2026-03-01T12:00:00Z"}}
+        ],
+        "outbox": {"due": 4, "oldest_due_at": "2026-03-01T12:00:00Z"},
+    }
+    group = {
+        "group": "g",
+        "count": 3,
+        "queue": "q",
+        "types": ["a.b"],
+        "newest_detail": "no",
+        "first_failed_at": "2026-03-01T12:00:00Z",
+    }
+    alert = {"name": "Slow", "summary": "it is slow", "state": "firing", "began_at": "2026-03-01T12:00:00Z"}
+    found = troubles_of(
+        {
+            "social": troubled,
+            "monitor": {**PART, "is_ready": False, "problems": [{"part": "broker", "problem": "away"}]},
+            "research": Away("research", datetime(2026, 3, 1, tzinfo=UTC)),
+        },
+        gateway={"items": []},
+        letters={"groups": [group] * 7},
+        ledger={"missing": 2},
+        alerts={
+            "alerts": [
+                {**alert, "severity": "warning"},
+                {**alert, "severity": "critical"},
+                {**alert, "severity": "critical", "state": "silenced"},
+            ]
+        },
+        findings={
+            "social": {"findings": [{"probe": "queues", "status": "failed", "found": "x", "advice": "y"}]}
+        },
+    )
+    assert [each.key for each in found] == [
+        "away",
+        "not_ready",
+        "doctor",
+        "alert_critical",
+        "missing",
+        "breaker",
+        "outbox",
+        *["letters"] * 5,
+        "more_letters",
+        "paused",
+        "alert",
+    ]
+    assert found[0].service == "research"
+    assert found[-3].fields == {"n": 6, "groups": 2}
+
+
+def test_nothing_is_wrong_only_if_all_could_be_read() -> None:
+    assert troubles_of({"social": PART}, **WELL) == []
+    unknown = {
+        **WELL,
+        "ledger": Away("monitor", datetime(2026, 3, 1, tzinfo=UTC)),
+        "findings": {"social": None},
+    }
+    assert [each.path for each in troubles_of({"social": PART}, **unknown)] == ["/ledger", "/doctor"]
 
 
 @pytest.fixture
@@ -48,6 +133,10 @@ async def test_services_are_side_by_side_and_who_is_away_is_told(
     for away in ("research", "publisher", "social"):
         assert f"The service “{away}” does not answer" in shown
     assert shown.count("badge-good") == 2
+    now, _, _ = shown.partition('id="of-')
+    assert "What is wrong now" in now
+    assert "docker compose up -d publisher" in now
+    assert "What is wrong now" in (await person.get("/")).text
     for told in ("monitor-commands", "orchestrator-events-dlq", "3 messages in the outbox."):
         assert told in shown, told
     assert "not consumed" not in shown

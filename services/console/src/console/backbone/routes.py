@@ -14,6 +14,7 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from client.message_services import MESSAGE_SERVICES
 from console.backbone import views
+from console.backbone.attention import Trouble, troubles_of
 from console.notices import Notice, told
 from console.pages import FormData, NavigationEntry, PageViewer, Viewer, once_or_refused, page
 from console.pages.parts import parts_of
@@ -21,6 +22,8 @@ from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
 
 SHOW: Final = "/backbone"
+_DOCTOR_SECONDS: Final = 4.0
+"""The page waits at most so long for probes."""
 NAVIGATION: Final = (NavigationEntry("backbone", SHOW, 27, Scope.OPERATE),)
 router = APIRouter(include_in_schema=False)
 
@@ -32,9 +35,21 @@ async def read_backbone(
 ) -> Any:
     """Reads what changes on the page, without the time of the answers."""
     calls = (getattr(clients, each).get_backbone() for each in MESSAGE_SERVICES)
+    found = await read_each(
+        *calls,
+        clients.monitor.list_dead_letters(state="open", limit=1),
+        clients.monitor.get_ledger(),
+        clients.monitor.get_alerts(),
+    )
+    *parts, letters, ledger, alerts = found
     return [
-        {name: value for name, value in found.items() if name != "now"} if isinstance(found, dict) else found
-        for found in await read_each(*calls)
+        *(
+            {name: value for name, value in part.items() if name != "now"} if isinstance(part, dict) else part
+            for part in parts
+        ),
+        letters.get("open", letters),
+        ledger.get("missing", ledger),
+        [[each["id"], each["state"]] for each in alerts["alerts"]] if "alerts" in alerts else alerts,
     ]
 
 
@@ -81,14 +96,46 @@ async def _show(
     answers = await asyncio.gather(
         *(viewer.ask_one(each, getattr(viewer, each).get_backbone()) for each in asked)
     )
+    parts = dict(zip(asked, answers, strict=True))
     return page(
         request,
         viewer,
         "backbone/services.html.j2",
         status=status,
         refusal=refusal,
-        found=dict(zip(asked, answers, strict=True)),
+        found=parts,
+        troubles=[] if is_bound else await _troubles(viewer, parts),
+        message_services=MESSAGE_SERVICES,
         is_bound=is_bound,
         is_late=views.is_late,
         rate=partial(views.rate, language=viewer.t.language),
     )
+
+
+async def _troubles(viewer: PageViewer, parts: Mapping[str, Any]) -> list[Trouble]:
+    """What needs an operator now."""
+    monitor = viewer.monitor
+    gateway, letters, ledger, alerts, *reports = await asyncio.gather(
+        viewer.ask_one("gateway", viewer.gateway.list_providers()),
+        viewer.ask_one("monitor", monitor.summarize_dead_letters(state="open")),
+        viewer.ask_one("monitor", monitor.get_ledger()),
+        viewer.ask_one("monitor", monitor.get_alerts()),
+        *(_report(viewer, each) for each in parts),
+    )
+    return troubles_of(
+        parts,
+        gateway=gateway,
+        letters=letters,
+        ledger=ledger,
+        alerts=alerts,
+        findings=dict(zip(parts, reports, strict=True)),
+    )
+
+
+async def _report(viewer: PageViewer, service: str) -> Any:
+    """What the doctor of a service finds; None if its probes take long, as they do while a server is away."""
+    asked = viewer.ask_one(service, getattr(viewer, service).check_servers())
+    try:
+        return await asyncio.wait_for(asked, _DOCTOR_SECONDS)
+    except TimeoutError:
+        return None

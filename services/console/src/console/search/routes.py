@@ -1,7 +1,6 @@
-"""`/search`: finds pages, brands, keywords, drafts and articles by their words. Ctrl-K shows the same in a dialog."""
+"""`/search`: finds pages, brands, keywords, drafts and articles by their words, and what has an id. Ctrl-K shows the same in a dialog."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import islice
 from typing import Any, Final
@@ -12,9 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from console.ids import parse_id
 from console.list_filters import ListFilter
 from console.pages import PageViewer, Viewer, page
 from console.pages.parts import parts_of
+from console.search.ids import find_by_id
+from console.search.results import FoundPage
 
 MOST: Final = 8
 """Results of one kind."""
@@ -27,16 +29,6 @@ _FURTHER: Final = (
 router = APIRouter(include_in_schema=False)
 
 
-@dataclass(frozen=True, slots=True)
-class FoundPage:
-    """A page of the console that has the words."""
-
-    title: str
-    path: str
-    brand: str = ""
-    """Name of its brand; empty: it belongs to none."""
-
-
 @router.get("/search")
 async def search(request: Request, viewer: Viewer) -> Response:
     """Results by kind; with `brand`, only that brand's pages, keywords, drafts and articles."""
@@ -45,14 +37,20 @@ async def search(request: Request, viewer: Viewer) -> Response:
     if brand is not None and not viewer.may_see(brand):
         raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("layout.error.brand", brand=brand))
     parts: dict[str, Any] = {}
-    if text:
+    with_id: list[FoundPage] = []
+    away: list[Any] = []
+    if (wanted := parse_id(text)) is not None:
+        with_id, away = await find_by_id(viewer, wanted, brand)
+    elif text:
         orchestrator = viewer.orchestrator
         parts = await viewer.gather(
             keywords=orchestrator.search_for_keywords(brand=brand, q=text, limit=MOST),
             drafts=orchestrator.list_drafts(brand=brand, q=text, limit=MOST),
             articles=orchestrator.search_for_articles(brand=brand, q=text, limit=MOST),
         )
-    kinds = _kinds(request, viewer, text, brand, parts) if text else {}
+    kinds = {"ids": with_id} if with_id else {}
+    if text and wanted is None:
+        kinds = _kinds(request, viewer, text, brand, parts)
     return page(
         request,
         viewer,
@@ -62,7 +60,7 @@ async def search(request: Request, viewer: Viewer) -> Response:
         within_name=dict(viewer.brands).get(brand or "", brand),
         kinds=kinds,
         found=sum(map(len, kinds.values())),
-        away_part=next((each for each in parts.values() if not each), None),
+        away_part=next((each for each in (*parts.values(), *away) if not each), None),
     )
 
 
