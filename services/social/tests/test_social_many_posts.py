@@ -2,12 +2,15 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import asyncpg
 import pytest
 
 from review.rules import PostState
 from social.activity import activity
+from social.calendar.entries import days
+from social.post_metrics.store import fetch_posts
 from social.post_search import MOST_COUNTED, PostFilter, count_posts, search_posts
 from tests.fixtures.explained import ExplainedConnection
 
@@ -132,6 +135,51 @@ async def test_the_pages_of_a_word_are_those_of_all_posts_with_it_in_their_order
         seen += [each["post_id"] for each in page]
         after = page[-1]["at"], page[-1]["post_id"]
     assert seen == [row["post_id"] for row in in_order]
+
+
+@pytest.mark.extended
+async def test_the_page_of_metrics_reads_the_posts_that_have_some(many: asyncpg.Connection) -> None:
+    explained: Any = ExplainedConnection(many)  # type: ignore[arg-type]
+    assert await fetch_posts(explained, "large", (), before=None, limit=50) == []
+    assert explained.rows_read == 0
+    await many.execute(
+        """
+        with measured as (
+            update channel_posts set has_metrics = true
+            where post_id in (select post_id from channel_posts where brand_slug = 'large' and state = 'posted' order by number limit 70)
+            returning post_id)
+        insert into reach (post_id, day, likes) select post_id, current_date, 1 from measured
+        """
+    )
+    explained.rows_read = 0
+    pages = [await fetch_posts(explained, "large", (), before=None, limit=50)]
+    pages.append(await fetch_posts(explained, "large", (), before=pages[0][-1].number, limit=50))
+    assert [len(page) for page in pages] == [50, 20]
+    assert explained.rows_read <= 2 * 70 + 10, explained.rows_read
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize(("channel", "count"), [("mastodon", 10), ("mastodon-eu", 10), ("feed", 0), ("x", 0)])
+async def test_posts_of_a_channel_are_found_where_it_has_some(
+    many: asyncpg.Connection, channel: str, count: int
+) -> None:
+    explained: Any = ExplainedConnection(many)  # type: ignore[arg-type]
+    wanted = PostFilter(state=PostState.POSTED, channel=channel)
+    found_posts = await search_posts(explained, "large", wanted, after=None, limit=10)
+    assert len(found_posts) == count
+    assert channel == "x" or explained.rows_read <= 20, explained.rows_read
+
+
+@pytest.mark.extended
+async def test_a_month_of_many_posts_reads_its_days_alone(many: asyncpg.Connection) -> None:
+    explained: Any = ExplainedConnection(many)  # type: ignore[arg-type]
+    today = datetime.now(UTC).date()
+    wanted = [today - timedelta(days=number) for number in range(41, -1, -1)]
+    shown = await days(explained, "large", wanted, ZoneInfo("UTC"), limit=5)
+    assert [len(each.entries) for each in shown] == [5] * 42
+    # Failed and in doubt ones have no time here; what is posted is one an hour, without every hundredth.
+    assert {each.count for each in shown[1:-1]} <= set(range(17, 21)), [each.count for each in shown]
+    assert explained.rows_read <= 42 * (24 + 10), explained.rows_read
 
 
 @pytest.mark.extended

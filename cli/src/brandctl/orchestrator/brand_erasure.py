@@ -61,6 +61,7 @@ def _ask(orchestrator: Orchestrator, brand: str) -> None:
     if (known := read_if_known(orchestrator.get_brand, brand)) is None:
         return
     counters = known["agent"]["counters"]
+    assert counters is not None, "only a request without counters gets none"
     type_again(
         brand,
         f"This erases {known['name']} for good: {counters['generated']} articles, {counters['published']} of them published,"

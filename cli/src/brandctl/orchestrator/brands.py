@@ -196,7 +196,9 @@ def _shown(found: "answers.BrandDetails") -> Result:
     # The home is the first of the targets.
     names = [name for name in BrandSettings.model_fields if name != "target"]
     settings = [(name.replace("_", " "), _said(found, name)) for name in names]
-    counters = [(name.replace("_", " "), str(count)) for name, count in found["agent"]["counters"].items()]
+    counters = [
+        (name.replace("_", " "), str(count)) for name, count in (found["agent"]["counters"] or {}).items()
+    ]
     return Result(found, table(("setting", "value"), [*settings, *counters]), note=_standing(found))
 
 

@@ -83,8 +83,8 @@ async def test_the_newest_numbers_of_posts_are_shown(planned: Any, viewer: httpx
     assert "No post has numbers yet." in (await viewer.get(REACH)).text
     await planned.sql(
         "social",
-        "update channel_posts set state = 'posted', posted_at = now() - interval '2 days', post_url = 'javascript:1'"
-        " where post_id = $1::uuid",
+        "update channel_posts set state = 'posted', posted_at = now() - interval '2 days', post_url = 'javascript:1',"
+        " has_metrics = true where post_id = $1::uuid",
         planned.post,
     )
     await planned.social.set_channel_rules("acme", "mastodon", reach=True)

@@ -306,6 +306,7 @@ class Site:
     language: str
     changed_at: datetime
     pages: int
+    """Visible articles; 0 if they were not counted."""
     logo: Logo | None = None
     settings: SiteSettings = field(default_factory=SiteSettings)
     has_newsletter: bool = False

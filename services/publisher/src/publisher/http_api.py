@@ -175,7 +175,7 @@ class SitePages:
         return await self._list(request, number)
 
     async def _list(self, request: Request, number: int) -> Response:
-        site = await self._site(request)
+        site = await self._site(request, with_count=True)
         total = self._total(site.pages)
         if not 1 <= number <= total:
             raise HTTPException(404)
@@ -211,7 +211,7 @@ class SitePages:
         return self._page(request, body, site)
 
     async def author(self, request: Request) -> Response:
-        site = await self._site(request)
+        site = await self._site(request, with_count=True)
         author = site.settings.author
         if author is None or author.slug != request.path_params["author"]:
             raise HTTPException(404)
@@ -398,8 +398,8 @@ class SitePages:
     def _renderer_for(self, request: Request) -> Renderer:
         return self._renderer.with_urls(_urls(request))
 
-    async def _site(self, request: Request) -> Site:
-        site = await self._find_site(request)
+    async def _site(self, request: Request, *, with_count: bool = False) -> Site:
+        site = await self._find_site(request, with_count=with_count)
         if site is None:
             raise HTTPException(await self._status_without_site(request))
         return site
@@ -411,12 +411,12 @@ class SitePages:
         async with self._database.connection() as connection:
             return 410 if await is_erased(connection, brand) else 404
 
-    async def _find_site(self, request: Request) -> Site | None:
+    async def _find_site(self, request: Request, *, with_count: bool = False) -> Site | None:
         brand = request.path_params.get("brand", "")
         if not is_slug(brand):
             return None
         async with self._database.connection() as connection:
-            return await store.site(connection, BrandSlug(brand))
+            return await store.site(connection, BrandSlug(brand), with_count=with_count)
 
 
 def _urls(request: Request) -> SiteUrls:

@@ -440,16 +440,19 @@ async def sites(connection: Connection, limit: int) -> list[Site]:
     return [Site(**{**row, "settings": _settings(row["settings"])}) for row in rows]
 
 
-async def site(connection: Connection, brand: BrandSlug) -> Site | None:
+async def site(connection: Connection, brand: BrandSlug, *, with_count: bool = False) -> Site | None:
+    """A brand's site; its pages are counted only `with_count`, as every request of a visitor reads the site."""
     row = await connection.fetchrow(
         """
         select brand_slug, name, description, language, sites.changed_at,
-               (select count(*) from pages where pages.brand_slug = sites.brand_slug and taken_down_at is null) as pages,
+               case when $2 then (
+                   select count(*) from pages where pages.brand_slug = sites.brand_slug and taken_down_at is null) else 0 end as pages,
                logos.digest, logos.width, logos.height, logos.plate, settings::text,
                exists (select from newsletters where newsletters.brand_slug = sites.brand_slug) as has_newsletter
         from sites left join logos using (brand_slug) left join site_settings using (brand_slug) where brand_slug = $1
         """,
         brand,
+        with_count,
     )
     if row is None:
         return None

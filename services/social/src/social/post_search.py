@@ -18,6 +18,7 @@ from chassis.http.problem_codes import INVALID_CURSOR, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from review.rules import PostState
+from social.channels import FEED
 
 WITHOUT_NUL: Final = r"^[^\x00]*$"
 MOST_COUNTED: Final = 10_000
@@ -184,7 +185,7 @@ async def search_posts(
         if not found:
             return []
         filtered.add("post_id = any ({}::uuid[])", found)
-    page = _newest(_COLUMNS, filtered, _sources(wanted.state), limit)
+    page = _newest(_COLUMNS, filtered, _sources(wanted), limit)
     return [dict(row) for row in await connection.fetch(page, *filtered.values)]
 
 
@@ -192,7 +193,7 @@ async def _among_newest(
     connection: Connection, filtered: "_Conditions", wanted: PostFilter, limit: int
 ) -> tuple[list[dict[str, Any]], bool]:
     """Returns the posts with the words among the newest `_MOST_READ` that match the other conditions, and whether no more match."""
-    newest = _newest(_COLUMNS, filtered, _sources(wanted.state), _MOST_READ)
+    newest = _newest(_COLUMNS, filtered, _sources(wanted), _MOST_READ)
     query, most = filtered.value(_words_query(wanted.text or "")), filtered.value(limit)
     rows = await connection.fetch(
         f"""
@@ -216,7 +217,7 @@ async def _newest_with(
 ) -> list[UUID]:
     """Returns the ids of the newest posts with the words, of all that the indexes of words find."""
     filtered.add(*_with_words(filtered.brand, wanted.text or ""))
-    found = _newest("post_id, at", filtered, _sources(wanted.state, _BY_WORDS), limit)
+    found = _newest("post_id, at", filtered, _sources(wanted, _BY_WORDS), limit)
     return [row["post_id"] for row in await connection.fetch(found, *filtered.values)]
 
 
@@ -232,10 +233,10 @@ def _newest(columns: str, filtered: "_Conditions", sources: Sequence[str], limit
 
 async def count_posts(connection: Connection, brand: str, wanted: PostFilter) -> int:
     """Counts a brand's posts that a filter lets through, up to MOST_COUNTED."""
-    filtered, sources = _Conditions(brand, wanted), _sources(wanted.state)
+    filtered, sources = _Conditions(brand, wanted), _sources(wanted)
     if wanted.text is not None:
         filtered.add(*_with_words(brand, wanted.text))
-        sources = _sources(wanted.state, _BY_WORDS)
+        sources = _sources(wanted, _BY_WORDS)
     found = " union all ".join(
         f"select 1 from ({each}) as found where {filtered.sql}"  # noqa: S608  (constants of this module)
         for each in sources
@@ -295,16 +296,21 @@ def _with_words(brand: str, text: str) -> tuple[str, str, str]:
     )
 
 
-def _sources(state: PostState | None, of_brand: str = "brand_slug = $1") -> list[str]:
-    """The queries of all tables that have posts in a state; None: in any."""
-    sources = [_ELSEWHERE, _UNDER_REVIEW, _IN_THE_FEED]
+def _sources(wanted: PostFilter, of_brand: str = "brand_slug = $1") -> list[str]:
+    """The queries of all tables that have posts in the filter's state, and on its channel."""
+    state = wanted.state
+    elsewhere, in_the_feed = [_ELSEWHERE], [_UNDER_REVIEW, _IN_THE_FEED]
     if state is not None:
         stored = _STORED_ELSEWHERE.get(state, f"'{state.value}'")
-        sources = [f"{_ELSEWHERE} and state in ({stored})"]
+        elsewhere, in_the_feed = [f"{_ELSEWHERE} and state in ({stored})"], []
         if state in _STORED_UNDER_REVIEW:
-            sources.append(f"{_UNDER_REVIEW} {_STORED_UNDER_REVIEW[state]}")
+            in_the_feed.append(f"{_UNDER_REVIEW} {_STORED_UNDER_REVIEW[state]}")
         if state is PostState.POSTED:
-            sources.append(_IN_THE_FEED)
+            in_the_feed.append(_IN_THE_FEED)
+    sources = [*elsewhere, *in_the_feed]
+    if wanted.channel is not None:
+        # No post for another platform is on the feed; all of the brand's would be read to find none.
+        sources = (in_the_feed or [f"{_ELSEWHERE} and false"]) if wanted.channel == FEED else elsewhere
     return [each.replace("{of_brand}", of_brand) for each in sources]
 
 

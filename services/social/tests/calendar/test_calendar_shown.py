@@ -131,3 +131,75 @@ async def test_rules_by_which_nothing_could_go_out_are_refused(
     answer = await calendar.api.put(f"/v1/brands/daily-grind/accounts/{account}/slots", json=rules)
 
     assert (answer.status_code, complaint in answer.json()["detail"]) == (422, True), answer.text
+
+
+async def test_each_day_has_its_first_posts_and_the_number_of_all(calendar: Any) -> None:
+    monday = datetime(2031, 3, 3, tzinfo=UTC)
+    for hours in (23, 30, 26, 34, 48.5):
+        await calendar.add("planned", monday + timedelta(hours=hours))
+    for state in ("new", "waiting", "rejected"):
+        await calendar.add(state, None)
+    wanted = {
+        "brand": "daily-grind",
+        "first": "2031-03-03",
+        "days": "3",
+        "zone": "Europe/Berlin",
+        "a_day": "2",
+    }
+
+    async def days(api: Any = calendar.api, **query: str) -> list[Any]:
+        answer = await api.get("/v1/calendar/days", params={**wanted, **query})
+        assert answer.is_success, answer.text
+        found: list[Any] = answer.json()["items"]
+        return found
+
+    shown_days = await days()
+    listed = await shown(calendar, zone="Europe/Berlin", **{"from": "2031-03-01", "to": "2031-03-09"})
+    items = listed["items"]
+    # 23 h in UTC is midnight of the next day in Berlin; of the four of that day the first two are shown.
+    assert [(each["day"], each["count"], each["is_exact"]) for each in shown_days] == [
+        ("2031-03-03", 0, True),
+        ("2031-03-04", 4, True),
+        ("2031-03-05", 1, True),
+    ]
+    assert [each["entries"] for each in shown_days] == [[], items[:2], items[4:]]
+    assert [each["count"] for each in await days(zone="UTC")] == [1, 3, 1]
+    assert [each["count"] for each in await days(brand="other-brand")] == [0, 0, 0]
+    assert [each["count"] for each in await days(calendar.others)] == [0, 0, 0], "a key of another brand"
+
+
+@pytest.mark.extended
+async def test_the_expected_repetitions_of_a_day_count(calendar: Any) -> None:
+    post = await calendar.add("posted", NOW - DAY, posted_at=NOW - DAY, content_id=(article := uuid4()))
+    path = f"/v1/brands/daily-grind/articles/{article}/repeats"
+    rule = {"kind": "recurring", "times": [{"times": ["09:00"]}], "at_most": 10}
+    answer = await calendar.api.put(path, json=rule)
+    assert answer.is_success, (post, answer.text)
+    listed = (await shown(calendar, zone="UTC"))["items"]
+    expected = [each for each in listed if each["state"] == "expected"]
+    day = datetime.fromisoformat(expected[0]["at"]).date().isoformat()
+    answer = await calendar.api.get(
+        "/v1/calendar/days", params={"brand": "daily-grind", "first": day, "days": "3"}
+    )
+    assert [(each["count"], each["entries"]) for each in answer.json()["items"]] == [
+        (1, [each]) for each in expected[:3]
+    ]
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"first": "0001-01-01"},
+        {"first": "9999-12-31"},
+        {"first": "x"},
+        {"days": "43"},
+        {"a_day": "51"},
+        {"zone": "Mars"},
+    ],
+)
+async def test_days_that_do_not_exist_or_too_many_are_refused(calendar: Any, wrong: dict[str, str]) -> None:
+    answer = await calendar.api.get(
+        "/v1/calendar/days", params={"brand": "daily-grind", "first": "2031-03-03", **wrong}
+    )
+    assert answer.status_code == 422

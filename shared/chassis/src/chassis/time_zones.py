@@ -4,11 +4,18 @@ A clock time that is skipped or repeated may mean either of two moments.
 """
 
 from datetime import UTC, date, datetime, time, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+from functools import cache
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 
 class UntimelyError(ValueError):
     """The time or zone does not exist; the message says why."""
+
+
+@cache
+def zone_names() -> frozenset[str]:
+    """Return the names of all time zones. They are searched once: that opens hundreds of files."""
+    return frozenset(available_timezones())
 
 
 def zone_called(name: str) -> ZoneInfo:

@@ -356,7 +356,7 @@ async def show_account(request: Request, brand: str, name: str, viewer: Viewer) 
     account = await _of_brand(viewer, brand, name)
     parts = await viewer.gather(
         posts=viewer.social.list_brand_posts(brand, state="failed", limit=_SHOWN),
-        about=viewer.orchestrator.get_brand(brand),
+        about=viewer.orchestrator.get_brand(brand, counters=False),
     )
     posts = parts["posts"]["items"] if parts["posts"] else []
     about = parts["about"]
@@ -419,7 +419,7 @@ async def use_account(request: Request, brand: str, name: str, viewer: Viewer, f
     account = await _of_brand(viewer, brand, name)
 
     async def act() -> Response:
-        about = await viewer.orchestrator.get_brand(brand)
+        about = await viewer.orchestrator.get_brand(brand, counters=False)
         wanted = views.policy_with(about["policy"], account)
         await viewer.orchestrator.set_brand(
             brand, name=wanted.pop("name"), extra=wanted, if_match=etag_of(about)

@@ -45,7 +45,7 @@ router = APIRouter(include_in_schema=False)
 async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Response:
     """The brand's accounts, channels and targets, each with its state or with how it went last."""
     calls: dict[str, Awaitable[Any]] = {
-        "about": viewer.orchestrator.get_brand(brand),
+        "about": viewer.orchestrator.get_brand(brand, counters=False),
         "targets": viewer.publisher.list_targets(brand),
         "failed": viewer.publisher.list_publications(brand, state="failed", newest=True, limit=_FAILED),
     }

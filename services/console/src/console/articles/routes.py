@@ -88,7 +88,7 @@ async def _show(
         score=viewer.orchestrator.get_article_score(content_id),
         placements=viewer.orchestrator.list_placements(content_id),
         posts=viewer.social.list_brand_posts(brand, article=content_id),
-        settings=viewer.orchestrator.get_brand(brand),
+        settings=viewer.orchestrator.get_brand(brand, counters=False),
     )
     placements, score, settings = parts["placements"], parts["score"], parts["settings"]
     state = views.article_state(content)

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
-from zoneinfo import available_timezones
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
@@ -13,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from chassis.http.callers import Scope
+from chassis.time_zones import zone_names
 from client import RefusedError
 from client.connections import etag_of
 from console.brand_settings import views
@@ -76,7 +76,7 @@ async def _settings(
     refusal: str = "",
     status: int = HTTPStatus.OK,
 ) -> Response:
-    about = await viewer.orchestrator.get_brand(brand)
+    about = await viewer.orchestrator.get_brand(brand, counters=False)
     current = views.fields_of(about["policy"], viewer.person.zone)
     etag, fields, shown = etag_of(about) or "", current, current
     is_conflict = status == HTTPStatus.PRECONDITION_FAILED
@@ -91,7 +91,7 @@ async def _settings(
         else:
             # Not the present ones: a change of another person has still to be noticed.
             etag, shown = form.text("etag"), views.typed_fields(form, "was-")
-    zones = available_timezones() | {fields["quiet_zone"], current["quiet_zone"]}
+    zones = zone_names() | {fields["quiet_zone"], current["quiet_zone"]}
     return page(
         request,
         viewer,
@@ -129,7 +129,7 @@ async def save_settings(request: Request, brand: str, viewer: Viewer, form: Form
     async def act() -> Response:
         if typed == shown:
             return redirect(request, f"/b/{brand}/settings?done=nothing")
-        about = await viewer.orchestrator.get_brand(brand)
+        about = await viewer.orchestrator.get_brand(brand, counters=False)
         wanted = views.changed_policy(about["policy"], typed)
         await viewer.orchestrator.set_brand(
             brand, name=wanted.pop("name"), extra=wanted, if_match=_tag(form.text("etag"))
@@ -188,7 +188,7 @@ async def export(request: Request, brand: str, viewer: Viewer, form: FormData) -
         await confirm_password(request, viewer, form)
         # The browser shows the page that asked until it goes to another one, which a file is not.
         return redirect(request, f"/b/{brand}/settings?done=may_export")
-    await viewer.orchestrator.get_brand(brand)
+    await viewer.orchestrator.get_brand(brand, counters=False)
     await viewer.research.get_sources(brand)
     await viewer.publisher.list_subscribers(brand, limit=1)
     await viewer.social.list_reach(brand, limit=1)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated, Any, Final, Literal
 from urllib.parse import parse_qsl
@@ -16,7 +16,7 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from console.accounts.connected import connected_names
 from console.calendar import link_routes, links, slot_routes, views
-from console.calendar.views import CalendarEntry, CalendarQuery
+from console.calendar.views import SHOWN_IN_A_DAY, CalendarEntry, CalendarQuery, UnreadPosts
 from console.notices import Undo, can_undo
 from console.pages import (
     FormData,
@@ -33,8 +33,8 @@ from console.watching.pages import LivePage, read_each
 
 NAVIGATION: Final = (NavigationEntry("calendar", "/b/{brand}/calendar", 55),)
 _PAGE: Final = 200
-_MOST_PAGES: Final = 10
-"""Pages that are read of each service's calendar; beyond them the page says from when on entries are missing."""
+_MOST_PAGES: Final = {"list": 1, "week": 10, "month": 10}
+"""Pages that are read of a service's calendar, by view; beyond them the page says from when on entries are missing."""
 _DONE: Final = frozenset({"move", "first", "slot", "unschedule"})
 router = APIRouter(include_in_schema=False)
 # First, since other paths have a word in the place of `slots` and `links`.
@@ -78,7 +78,8 @@ class _Zones:
 
 async def _zones(viewer: PageViewer, brand: str, named: str) -> _Zones:
     parts = await viewer.gather(
-        settings=viewer.orchestrator.get_brand(brand), slots=viewer.social.list_account_slots(brand)
+        settings=viewer.orchestrator.get_brand(brand, counters=False),
+        slots=viewer.social.list_account_slots(brand),
     )
     settings, slots = parts["settings"], parts["slots"]
     accounts = slots["items"] if slots else []
@@ -111,8 +112,16 @@ async def _show(
         *views.post_entries(brand, read.posts, (each["account"] for each in accounts), zone, now),
         *views.slot_entries(accounts, zone),
     ]
+    begin = wanted.since
     days = views.calendar_days(
-        wanted, [each for each in entries if read.cut is None or each.at <= read.cut], today
+        wanted,
+        [
+            each
+            for each in entries
+            if (read.cut is None or each.at <= read.cut) and (begin is None or each.at >= begin)
+        ],
+        today,
+        read.unread,
     )
     t = replace(viewer.t, zone=zone.key)
     on = query.get("on", "")
@@ -158,19 +167,26 @@ class _CalendarReading:
     aways: list[Any]
     cut: datetime | None
     """From then on entries are missing, because there are too many."""
+    unread: dict[date, UnreadPosts]
+    """Posts that are counted, but not read, by day."""
 
 
 async def _read(viewer: PageViewer, brand: str, wanted: CalendarQuery, zone: ZoneInfo) -> _CalendarReading:
     begin, end = views.span_of(wanted.days, zone)
+    begin = max(begin, min(wanted.since or begin, end))
+    a_day = SHOWN_IN_A_DAY.get(wanted.view)
+    found = _CalendarReading([], [], [], None, {})
     asked: dict[str, Any] = {}
     if wanted.kind in {"", "article", "schedule"}:
         asked["articles"] = viewer.orchestrator
     if wanted.kind in {"", "post"}:
-        asked["posts"] = viewer.social
-    found: dict[str, list[Any]] = {"articles": [], "posts": []}
+        if a_day is None:
+            asked["posts"] = viewer.social
+        else:
+            await _read_days(viewer, brand, wanted, zone, a_day, found)
+    entries: dict[str, list[Any]] = {"articles": found.articles, "posts": found.posts}
     after: dict[str, str | None] = dict.fromkeys(asked)
-    aways: list[Any] = []
-    for _ in range(_MOST_PAGES):
+    for _ in range(_MOST_PAGES[wanted.view]):
         answers = await viewer.gather(
             **{
                 name: service.list_calendar_entries(
@@ -181,16 +197,40 @@ async def _read(viewer: PageViewer, brand: str, wanted: CalendarQuery, zone: Zon
         )
         for name, answer in answers.items():
             if answer:
-                found[name] += answer["items"]
+                entries[name] += answer["items"]
                 after[name] = answer["next"]
             else:
-                aways.append(answer)
+                found.aways.append(answer)
             if not answer or answer["next"] is None:
                 del asked[name]
         if not asked:
             break
-    cuts = [datetime.fromisoformat(found[name][-1]["at"]) for name in asked]
-    return _CalendarReading(found["articles"], found["posts"], aways, min(cuts, default=None))
+    cuts = [datetime.fromisoformat(entries[name][-1]["at"]) for name in asked]
+    return replace(found, cut=min(cuts, default=None))
+
+
+async def _read_days(
+    viewer: PageViewer,
+    brand: str,
+    wanted: CalendarQuery,
+    zone: ZoneInfo,
+    a_day: int,
+    found: _CalendarReading,
+) -> None:
+    """Reads the first posts of each day, and how many more there are: a brand may have thousands in a month."""
+    parts = await viewer.gather(
+        listed=viewer.social.list_calendar_days(
+            brand=brand, first=wanted.days[0].isoformat(), days=len(wanted.days), zone=zone.key, a_day=a_day
+        )
+    )
+    listed = parts["listed"]
+    if not listed:
+        found.aways.append(listed)
+        return
+    for each in listed["items"]:
+        found.posts.extend(each["entries"])
+        more = UnreadPosts(each["count"] - len(each["entries"]), each["is_exact"])
+        found.unread[date.fromisoformat(each["day"])] = more
 
 
 @dataclass(frozen=True)
@@ -217,7 +257,7 @@ class _EntryPress:
     def back(self) -> dict[str, str]:
         """The view that the form was on."""
         told = dict(parse_qsl(self.form.text("back").removeprefix("?")[:500]))
-        return {name: told[name] for name in ("view", "day", "kind", "zone") if name in told}
+        return {name: told[name] for name in ("view", "day", "kind", "zone", "since") if name in told}
 
     def typed(self, entries: list[CalendarEntry]) -> _TypedMove | None:
         """The typed day and time, if the entry is on the page and may be moved."""

@@ -5,13 +5,13 @@ from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
-from zoneinfo import available_timezones
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from chassis.time_zones import zone_names
 from client import RefusedError
 from console.accounts.connected import connected_names
 from console.calendar import slots
@@ -65,7 +65,7 @@ async def _show(
         form=form,
         seen=mark_of(slots.settings_of(found)),
         weekdays=slots.WEEKDAYS,
-        zones=sorted(available_timezones() | {form["zone"]} - {""}),
+        zones=sorted(zone_names() | {form["zone"]} - {""}),
         zone=zone,
         refusal=refusal,
         may_operate=viewer.may(Scope.OPERATE),

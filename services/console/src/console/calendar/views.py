@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Any, Final, Self
 from urllib.parse import urlencode
 from zoneinfo import ZoneInfo
@@ -15,8 +15,8 @@ KINDS: Final = ("article", "post", "schedule", "slot")
 WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TONES: Final = {"late": "warn", "in_doubt": "bad", "failed": "bad", "posted": "good"}
 LISTED_DAYS: Final = 14
-SHOWN_IN_A_DAY: Final = 5
-"""Entries of a day in a month; its list has the rest."""
+SHOWN_IN_A_DAY: Final = {"week": 30, "month": 5}
+"""Entries of a day in a view; its list has the rest."""
 _SHOWN_FIRINGS: Final = 3
 """Firings of one schedule on one day; the last of them says how many more there are."""
 _LATE: Final = timedelta(minutes=1)
@@ -39,16 +39,20 @@ class CalendarQuery:
     """One of KINDS; empty: all."""
     zone: str
     """As named in the address; empty: that of the brand."""
+    since: datetime | None = None
+    """The time in its days from which a list goes on; None: from their beginning."""
 
     @classmethod
     def of(cls, query: Mapping[str, str], today: date) -> Self:
         """Reads an address; values that no link of ours has count as left out."""
         view, kind, zone = query.get("view", ""), query.get("kind", ""), query.get("zone", "")
+        shown = view if view in VIEWS else VIEWS[0]
         return cls(
-            view if view in VIEWS else VIEWS[0],
+            shown,
             told_day(query.get("day", "")) or today,
             kind if kind in KINDS else "",
             zone if is_zone(zone) else "",
+            _told_time(query.get("since", "")) if shown == VIEWS[0] else None,
         )
 
     @property
@@ -75,13 +79,14 @@ class CalendarQuery:
             return _next_month(self.day)
         return self.day + (_WEEK if self.view == "week" else LISTED_DAYS * _DAY)
 
-    def query(self, *, view: str = "", day: date | None = None) -> str:
+    def query(self, *, view: str = "", day: date | None = None, since: datetime | None = None) -> str:
         """The query of a link with the same filters."""
         named = {
             "view": view or self.view,
             "day": (day or self.day).isoformat(),
             "kind": self.kind,
             "zone": self.zone,
+            "since": "" if since is None else since.astimezone(UTC).isoformat(),
         }
         return f"?{urlencode({name: value for name, value in named.items() if value})}"
 
@@ -133,6 +138,8 @@ class CalendarDay:
     entries: tuple[CalendarEntry, ...]
     hidden: int
     """Entries that its list has besides."""
+    has_more: bool
+    """Whether there are more of these than were counted."""
     is_today: bool
     is_outside: bool
     """Of another month than the one that is shown."""
@@ -209,7 +216,20 @@ def slot_entries(accounts: Iterable[Mapping[str, Any]], zone: ZoneInfo) -> list[
     ]
 
 
-def calendar_days(wanted: CalendarQuery, entries: Iterable[CalendarEntry], today: date) -> list[CalendarDay]:
+@dataclass(frozen=True, slots=True)
+class UnreadPosts:
+    """Posts of a day that the page has not read, as it shows the first ones alone."""
+
+    count: int
+    is_exact: bool = True
+
+
+def calendar_days(
+    wanted: CalendarQuery,
+    entries: Iterable[CalendarEntry],
+    today: date,
+    unread: Mapping[date, UnreadPosts] | None = None,
+) -> list[CalendarDay]:
     """The days of the view with what they hold, the earliest first."""
     by_day: dict[date, list[CalendarEntry]] = {day: [] for day in wanted.days}
     for each in sorted(entries, key=lambda each: (each.at, each.key)):
@@ -218,9 +238,11 @@ def calendar_days(wanted: CalendarQuery, entries: Iterable[CalendarEntry], today
     found = []
     for day, held in by_day.items():
         folded = _folded(held)
-        shown = folded[:SHOWN_IN_A_DAY] if wanted.view == "month" else folded
+        shown = folded[: SHOWN_IN_A_DAY.get(wanted.view)]
+        more = (unread or {}).get(day, UnreadPosts(0))
+        hidden = len(folded) - len(shown) + more.count
         outside = wanted.view == "month" and day.month != wanted.day.month
-        found.append(CalendarDay(day, tuple(shown), len(folded) - len(shown), day == today, outside))
+        found.append(CalendarDay(day, tuple(shown), hidden, not more.is_exact, day == today, outside))
     return found
 
 
@@ -314,6 +336,15 @@ def told_day(text: str) -> date | None:
     except ValueError:
         return None
     return day if _FIRST_YEAR <= day.year <= _LAST_YEAR else None
+
+
+def _told_time(text: str) -> datetime | None:
+    """A time as a link of the list names it; None for anything else."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo is not None and _FIRST_YEAR <= found.year <= _LAST_YEAR else None
 
 
 def _monday(day: date) -> date:

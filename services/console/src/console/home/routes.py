@@ -123,7 +123,7 @@ async def show_brand(request: Request, brand: str, viewer: Viewer) -> Response:
     begin, end = views.day_around(now, ZoneInfo(viewer.person.zone))
     orchestrator, social = viewer.orchestrator, viewer.social
     parts = await viewer.gather(
-        settings=orchestrator.get_brand(brand),
+        settings=orchestrator.get_brand(brand, counters=False),
         drafts=orchestrator.list_drafts(brand=brand, state="waiting", limit=_SHOWN),
         stuck=orchestrator.list_workflows(brand=brand, state="stuck", limit=_SHOWN),
         cycles=orchestrator.list_cycles(brand=brand, state="running", limit=_SHOWN),

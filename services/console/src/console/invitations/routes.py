@@ -2,12 +2,12 @@
 
 from http import HTTPStatus
 from typing import Final
-from zoneinfo import available_timezones
 
 from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.time_zones import zone_names
 from console.invitations.accepting import accept
 from console.pages import FormData, page, redirect
 from console.pages.layout import texts_of
@@ -56,7 +56,7 @@ async def accept_invitation(request: Request, token: str, form: FormData) -> Res
                 own_key,
                 lock=lock,
                 name=name,
-                zone=zone if (zone := form.text("zone")) in available_timezones() else "UTC",
+                zone=zone if (zone := form.text("zone")) in zone_names() else "UTC",
             )
             if person is None:  # another request was faster
                 return _shown(request, None, name=name)

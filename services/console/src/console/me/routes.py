@@ -3,13 +3,13 @@
 from http import HTTPStatus
 from typing import Final
 from uuid import UUID
-from zoneinfo import available_timezones
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.time_zones import zone_names
 from console.identities import store as identities
 from console.me.browsers import browser_name
 from console.pages import FormData, PageViewer, Viewer, done_word, once, page, redirect
@@ -49,7 +49,7 @@ async def _page(request: Request, viewer: PageViewer, error: str | None = None) 
         identity=identity,
         done=done_word(request, DONE),
         has_passkeys=relying_party_of(request) is not None,
-        zones=sorted(available_timezones()),
+        zones=sorted(zone_names()),
         languages=LANGUAGES,
         shortest=SHORTEST_PASSWORD,
         error=error,
@@ -71,7 +71,7 @@ async def show_me(request: Request, viewer: Viewer) -> Response:
 @router.post("/me")
 async def change_profile(request: Request, viewer: Viewer, form: FormData) -> Response:
     language, zone = form.text("language"), form.text("zone")
-    if zone not in available_timezones():
+    if zone not in zone_names():
         return await _page(request, viewer, viewer.t("me.zone_unknown"))
     if language not in LANGUAGES:
         raise HTTPException(HTTPStatus.UNPROCESSABLE_ENTITY, viewer.t("layout.error.address"))

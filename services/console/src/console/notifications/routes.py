@@ -4,7 +4,6 @@ from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from uuid import UUID
-from zoneinfo import available_timezones
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
@@ -12,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from chassis.time_zones import zone_names
 from client import RefusedError
 from console.ids import parse_id
 from console.list_filters import safe_link
@@ -140,7 +140,7 @@ async def _form(
         choices=views.account_choices(accounts["items"] if accounts else [], fields.account),
         kinds=views.KINDS,
         weekdays=views.WEEKDAYS,
-        zones=sorted({*available_timezones(), fields.zone} - {""}),
+        zones=sorted({*zone_names(), fields.zone} - {""}),
     )
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
-from zoneinfo import available_timezones
 
 from fastapi import APIRouter
 from starlette.exceptions import HTTPException
@@ -14,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from chassis.time_zones import zone_names
 from client import RefusedError
 from console.drafts.views import is_id
 from console.notices import Notice, Undo, UndoAct, told
@@ -169,7 +169,7 @@ async def _show(
         refused=typed.place if typed else "",
         weekdays=WEEKDAYS,
         kinds=KINDS,
-        zones=sorted(available_timezones() | {each.zone for each in forms} - {""}),
+        zones=sorted(zone_names() | {each.zone for each in forms} - {""}),
         most_times=MOST_TIMES,
         most_days=MOST_DAYS,
         may_review=viewer.may(Scope.REVIEW),

@@ -111,7 +111,8 @@ async def _show(
     status: int = HTTPStatus.OK,
 ) -> Response:
     parts = await viewer.gather(
-        found=viewer.social.list_channel_rules(brand), about=viewer.orchestrator.get_brand(brand)
+        found=viewer.social.list_channel_rules(brand),
+        about=viewer.orchestrator.get_brand(brand, counters=False),
     )
     found, about = parts["found"], parts["about"]
     used = about["channels"] if about else []

@@ -77,7 +77,7 @@ async def _list(
     after = request.query_params.get("after", "")[:63] or None
     parts = await viewer.gather(
         found=viewer.orchestrator.list_schedules(brand, after=after, limit=_PAGE),
-        about=viewer.orchestrator.get_brand(brand),
+        about=viewer.orchestrator.get_brand(brand, counters=False),
     )
     found = parts["found"]
     lines = [views.schedule_line(each) for each in found["items"]] if found else []

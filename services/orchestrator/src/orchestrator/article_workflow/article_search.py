@@ -28,6 +28,8 @@ _COLUMNS: Final = f"""
 """
 _MOST_SORTED: Final = 2_000
 """The most matches that are sorted; with more matches, articles are read in their order instead."""
+_READ_AT_ONCE: Final = 200
+"""Matches of a word that are read together until a page is full."""
 _APART: Final = re.compile(r"[\s'\"\\]+")
 
 
@@ -86,15 +88,29 @@ async def search_articles(
     if query is not None:
         rare = await _few_with(connection, query)
         if rare is not None:
-            found = await load_articles(
-                connection, rare if after is None else [each for each in rare if each < after]
-            )
-            return [
-                each
-                for each in found
-                if state in {None, each.state} and (since is None or each.created_at >= since)
-            ][:limit]
+            behind = sorted((each for each in rare if after is None or each < after), reverse=True)
+            return await _first_of(connection, behind, limit, state, since)
     return await _latest(connection, brands, query, after, limit, state, since)
+
+
+async def _first_of(
+    connection: Connection,
+    content_ids: Sequence[UUID],
+    limit: int,
+    state: ArticleState | None,
+    since: datetime | None,
+) -> list[FoundArticle]:
+    """Returns the first of these articles, in their order, that are in the state; reads them by the page."""
+    found: list[FoundArticle] = []
+    for begin in range(0, len(content_ids), _READ_AT_ONCE):
+        found += (
+            each
+            for each in await load_articles(connection, content_ids[begin : begin + _READ_AT_ONCE])
+            if state in {None, each.state} and (since is None or each.created_at >= since)
+        )
+        if len(found) >= limit:
+            break
+    return found[:limit]
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,8 @@ class KeywordWait(View):
 class BrandAgentView(View):
     """The brand's counters, and whether it waits for a person."""
 
-    counters: BrandCounters
+    counters: BrandCounters | None
+    """Null if the request asks for none."""
     waits: str | None
     """Why the brand begins nothing more; null if it works normally."""
     keyword_waits: tuple[KeywordWait, ...] = ()

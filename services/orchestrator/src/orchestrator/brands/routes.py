@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Sequence
 from collections.abc import Set as AbstractSet
 from http import HTTPStatus
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, Protocol, TypeAlias
 
 from fastapi import APIRouter, Header, Path, Query, Response
 
@@ -49,7 +49,16 @@ from orchestrator.brands.store import BrandRow, brands_page, find_brand, hold_br
 from orchestrator.removal import check_not_erasing
 
 MAX_NAMES: Final = 1_000
-AgentOf: TypeAlias = Callable[[Connection, BrandRow], Awaitable[BrandAgentView]]
+
+
+class AgentOf(Protocol):
+    """Reads whether a brand waits for a person and, if wanted, counts its articles and keywords."""
+
+    def __call__(
+        self, connection: Connection, brand: BrandRow, *, with_counters: bool = True
+    ) -> Awaitable[BrandAgentView]: ...
+
+
 WaitsOf: TypeAlias = Callable[[Connection, Sequence[BrandRow]], Awaitable[Sequence[str | None]]]
 
 Slug = Annotated[
@@ -217,12 +226,23 @@ def _reading(database: Database, agent_of: AgentOf, waits_of: WaitsOf) -> APIRou
         response_model=BrandDetails,
         responses={**READ, **UNKNOWN},
     )
-    async def get_brand(caller: MayRead, slug: Slug, if_none_match: IfNoneMatch = None) -> Response:
+    async def get_brand(
+        caller: MayRead,
+        slug: Slug,
+        counters: Annotated[
+            bool,
+            Query(
+                description="Whether to count; false is quick for a brand with many articles, whose rows are not looked at."
+            ),
+        ] = True,
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
+        """The settings of a brand, with what it does."""
         async with database.connection() as connection:
             brand = await find_brand(connection, seen_slug(slug, caller))
             if brand is None:
                 raise UnknownBrandError(slug)
-            view = _details(brand, await agent_of(connection, brand))
+            view = _details(brand, await agent_of(connection, brand, with_counters=counters))
         return conditional(view.model_dump_json(), if_none_match, etag=_tag(view))
 
     return routes

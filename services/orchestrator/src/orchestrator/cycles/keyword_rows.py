@@ -20,7 +20,7 @@ from orchestrator.article_workflow import ContentId
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import Keyword, KeywordState, PostResult, Stage, StageCommand, StageFailure
 from orchestrator.cycles.keyword_times import KeywordTimes, read_times
-from orchestrator.cycles.store import HELD_UP, RANKS
+from orchestrator.cycles.store import BRAND_WAITS, CYCLE_IS_PAUSED, RANKS
 from orchestrator.ended_keywords import EndedKeyword
 from orchestrator.placements import PLACEMENTS, Placement, read_placements
 
@@ -167,7 +167,7 @@ _KEYWORD_COLUMNS = f"""
            case when k.published_url is not null then coalesce(
                (select a.published_url from content as a where a.content_id = k.content_id), k.published_url) end as published_url,
            k.held, k.rejected, k.cancelled, k.awaits_turn, k.rank, k.setbacks::text as setbacks, k.posts::text as posts,
-           k.moved_at, k.command_id, k.command_stage, k.asked_again, {HELD_UP} as held_up, c.cancelled_at is not null as in_cancelled_cycle,
+           k.moved_at, k.command_id, k.command_stage, k.asked_again, c.paused_at is not null as is_cycle_paused, c.cancelled_at is not null as in_cancelled_cycle,
            k.short_link, k.picture::text as picture, k.tags::text as tags, k.follows, k.standing_id, k.standing_why, k.refresh, k.renews, k.is_distinct, k.trace, c.trace as trace_of_cycle,
            (select held_for[1] from content as a
             where a.content_id = coalesce(k.standing_id, k.content_id) and a.taken_down_at is not null) as taken_down,
@@ -191,10 +191,22 @@ _KEYWORD_COLUMNS = f"""
 
 async def load_rows(connection: Connection, condition: str, *arguments: object) -> list[KeywordRow]:
     """Loads keywords k with their cycles c and brands b that meet a condition in SQL, which may also order them."""
-    return [_keyword(row) for row in await connection.fetch(_KEYWORD_COLUMNS + condition, *arguments)]
+    rows = await connection.fetch(_KEYWORD_COLUMNS + condition, *arguments)
+    # Once for each brand: it counts the brand's drafts.
+    waits = {
+        row["slug"]: row["waits"]
+        for row in await connection.fetch(
+            f"select b.slug, {BRAND_WAITS} as waits from brands as b where b.slug = any ($1::text[])",  # noqa: S608  (a constant)
+            sorted({row["brand_slug"] for row in rows}),
+        )
+    }
+    return [
+        _keyword(row, waits.get(row["brand_slug"]) or (CYCLE_IS_PAUSED if row["is_cycle_paused"] else None))
+        for row in rows
+    ]
 
 
-def _keyword(row: asyncpg.Record) -> KeywordRow:
+def _keyword(row: asyncpg.Record, held_up: str | None) -> KeywordRow:
     setbacks = json.loads(row["setbacks"])
     stored = {name: row[name] for name in _FACTS}
     stored["channels"] = tuple(row["channels"])
@@ -211,7 +223,7 @@ def _keyword(row: asyncpg.Record) -> KeywordRow:
         RANKS[row["rank"]],
         row["waits"],
         row["until"],
-        row["held_up"],
+        held_up,
         row["in_cancelled_cycle"],
         StageCommand(Stage(row["command_stage"]), row["command_id"], row["asked_again"])
         if row["command_id"] is not None

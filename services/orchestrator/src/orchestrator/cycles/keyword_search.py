@@ -43,14 +43,14 @@ async def search_keywords(
         after: cycle and position of the former page's last keyword.
         limit: keywords at most.
     """
-    condition, values = _condition(wanted, after)
+    found = _Search(wanted, after)
     # The page is selected first, so that further columns are read for its keywords alone.
     page = await connection.fetch(
         f"""
-        select k.cycle_id, k.position from keywords as k join cycles as c using (cycle_id)
-        where {condition} order by k.cycle_id desc, k.position desc limit ${len(values) + 1}
+        select k.cycle_id, k.position from {found.tables} where {found.condition}
+        order by k.cycle_id desc, k.position desc limit ${len(found.values) + 1}
         """,  # noqa: S608  (conditions of this module)
-        *values,
+        *found.values,
         limit,
     )
     return await load_rows(
@@ -66,42 +66,54 @@ async def search_keywords(
 
 async def count_keywords(connection: Connection, wanted: KeywordFilter) -> int:
     """Counts the keywords that a filter lets through, up to MOST_COUNTED."""
-    condition, values = _condition(wanted, None)
+    found = _Search(wanted, None)
     counted: int = await connection.fetchval(
         f"""
         select count(*) from (
-            select 1 from keywords as k join cycles as c using (cycle_id) where {condition} limit ${len(values) + 1}
+            select 1 from {found.tables} where {found.condition} limit ${len(found.values) + 1}
         ) as found
         """,  # noqa: S608  (conditions of this module)
-        *values,
+        *found.values,
         MOST_COUNTED,
     )
     return counted
 
 
-def _condition(wanted: KeywordFilter, after: tuple[UUID, int] | None) -> tuple[str, list[Any]]:
-    """Returns a filter as SQL, with the values of its parameters."""
-    conditions, values = ["true"], list[Any]()
+class _Search:
+    """A filter as SQL, with the values of its parameters."""
 
-    def add(condition: str, *more: Any) -> None:
-        numbers = [f"${len(values) + number}" for number in range(1, len(more) + 1)]
-        conditions.append(condition.format(*numbers))
-        values.extend(more)
+    def __init__(self, wanted: KeywordFilter, after: tuple[UUID, int] | None) -> None:
+        self.values: list[Any] = []
+        of_cycle, of_keyword = ["true"], ["true"]
+        if wanted.brands is not None:
+            of_cycle.append(f"c.brand_slug = any ({self._value(sorted(wanted.brands))}::text[])")
+        if wanted.since is not None:
+            of_cycle.append(f"c.created_at >= {self._value(wanted.since)}")
+        if wanted.correlation_id is not None:
+            of_cycle.append(f"c.correlation_id = {self._value(wanted.correlation_id)}")
+        if wanted.keyword is not None:
+            of_keyword.append(f"lower(k.keyword) = lower({self._value(wanted.keyword)})")
+        if wanted.text is not None:
+            of_keyword.append(f"position(lower({self._value(wanted.text)}) in lower(k.keyword)) > 0")
+        if wanted.state is not None:
+            of_keyword.append(f"k.state = {self._value(wanted.state)}")
+        if wanted.content_id is not None:
+            of_keyword.append(f"k.content_id = {self._value(wanted.content_id)}::uuid")
+        if after is not None:
+            last, position = map(self._value, after)
+            of_cycle.append(f"c.cycle_id <= {last}::uuid")
+            of_keyword.append(f"(k.cycle_id, k.position) < ({last}::uuid, {position}::int)")
+        condition = " and ".join(of_keyword)
+        if wanted.brands is None or wanted.keyword is not None or wanted.content_id is not None:
+            self.tables = "keywords as k join cycles as c using (cycle_id)"
+            self.condition = f"{' and '.join(of_cycle)} and {condition}"
+        else:
+            # Cycle by cycle, with `offset 0` so that it stays so: else the keywords of all brands are read to find those of some.
+            self.tables = f"""cycles as c cross join lateral (
+                select k.cycle_id, k.position from keywords as k where k.cycle_id = c.cycle_id and {condition} offset 0) as k"""  # noqa: S608
+            self.condition = " and ".join(of_cycle)
 
-    if wanted.brands is not None:
-        add("c.brand_slug = any ({}::text[])", sorted(wanted.brands))
-    if wanted.keyword is not None:
-        add("lower(k.keyword) = lower({})", wanted.keyword)
-    if wanted.text is not None:
-        add("position(lower({}) in lower(k.keyword)) > 0", wanted.text)
-    if wanted.state is not None:
-        add("k.state = {}", wanted.state)
-    if wanted.since is not None:
-        add("c.created_at >= {}", wanted.since)
-    if wanted.correlation_id is not None:
-        add("c.correlation_id = {}", wanted.correlation_id)
-    if wanted.content_id is not None:
-        add("k.content_id = {}::uuid", wanted.content_id)
-    if after is not None:
-        add("(k.cycle_id, k.position) < ({}::uuid, {}::int)", *after)
-    return " and ".join(conditions), values
+    def _value(self, value: Any) -> str:
+        """The placeholder of a further value."""
+        self.values.append(value)
+        return f"${len(self.values)}"

@@ -39,7 +39,8 @@ BRAND_WAITS = f"""
          when {HELD_UP_BY_DRAFTS} then {_DRAFTS_WAIT} end
 """
 """SQL: why brand b takes no step without a person now; null if it may."""
-HELD_UP = f"coalesce({BRAND_WAITS}, case when c.paused_at is not null then 'its cycle is paused' end)"
+CYCLE_IS_PAUSED = "its cycle is paused"
+HELD_UP = f"coalesce({BRAND_WAITS}, case when c.paused_at is not null then '{CYCLE_IS_PAUSED}' end)"
 """SQL: why cycle c of brand b takes no step without a person now; null if it may. Checked before every step."""
 MAY_STEP = f"(({HELD_UP}) is null and c.cancelled_at is null)"
 

@@ -11,39 +11,44 @@ from orchestrator.cycles import BRAND_WAITS
 MAX_WAITS: Final = 3
 
 
-async def agent_of(connection: Connection, brand: BrandRow) -> BrandAgentView:
+async def agent_of(connection: Connection, brand: BrandRow, *, with_counters: bool = True) -> BrandAgentView:
     row = await connection.fetchrow(
         f"""
-        select coalesce(of_cycles.pending_research, 0)::int as pending_research, of_content.drafts_waiting::int,
-               of_content.generated::int, of_content.published::int, of_keywords.posted::int,
-               coalesce(of_cycles.failed, 0)::int as failed, {BRAND_WAITS} as waits,
-               greatest(b.looked_at, of_content.reviewed_at) as looked_at
-        from brands as b,
-            lateral (
-                select sum(queued) as pending_research, sum(failed) as failed from cycles where brand_slug = b.slug
-            ) as of_cycles,
-            lateral (
-                select count(*) as generated, count(*) filter (where published_url is not null and taken_down_at is null) as published,
-                       count(*) filter (where {WAITS}) as drafts_waiting, max(reviewed_at) as reviewed_at
-                from content as d where brand_slug = b.slug
-            ) as of_content,
-            lateral (
-                select coalesce(sum((
-                    select count(*) from jsonb_array_elements(k.posts) as post where post ->> 'url' is not null)), 0) as posted
-                from keywords as k join cycles using (cycle_id) where brand_slug = b.slug and k.posts <> '[]'
-            ) as of_keywords
-        where b.slug = $1
+        select {BRAND_WAITS} as waits,
+               greatest(b.looked_at, (
+                   select max(reviewed_at) from content where brand_slug = b.slug and reviewed_at is not null)) as looked_at
+        from brands as b where b.slug = $1
         """,  # noqa: S608  (a constant)
         brand.slug,
     )
     assert row is not None
-    counters = {name: row[name] for name in BrandCounters.model_fields}
     return BrandAgentView(
-        counters=BrandCounters(**counters),
+        counters=await _counters(connection, brand.slug) if with_counters else None,
         waits=row["waits"],
         keyword_waits=await _keyword_waits(connection, brand.slug),
         looked_at=row["looked_at"],
     )
+
+
+async def _counters(connection: Connection, slug: str) -> BrandCounters:
+    """Counts all articles and keywords of the brand. What can be counted in an index alone is counted there."""
+    row = await connection.fetchrow(
+        f"""
+        select of_cycles.pending_research::int, of_cycles.failed::int,
+               (select count(*) from content where brand_slug || '' = $1)::int as generated,
+               (select count(*) from content
+                where brand_slug = $1 and published_url is not null and taken_down_at is null)::int as published,
+               (select count(*) from content as d where brand_slug = $1 and {WAITS})::int as drafts_waiting,
+               (select coalesce(sum(jsonb_array_length(jsonb_path_query_array(k.posts, '$[*] ? (@.url != null)'))), 0)
+                from keywords as k join cycles using (cycle_id) where brand_slug = $1 and k.posts <> '[]')::int as posted
+        from (
+            select coalesce(sum(queued), 0) as pending_research, coalesce(sum(failed), 0) as failed from cycles where brand_slug = $1
+        ) as of_cycles
+        """,  # noqa: S608  (a constant)
+        slug,
+    )
+    assert row is not None
+    return BrandCounters(**{name: row[name] for name in BrandCounters.model_fields})
 
 
 async def _keyword_waits(connection: Connection, slug: str) -> tuple[KeywordWait, ...]:

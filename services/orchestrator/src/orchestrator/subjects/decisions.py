@@ -2,12 +2,22 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from chassis import Connection
 from orchestrator.subjects.keys import SubjectKey, own_key_of, spelling_of
 from orchestrator.subjects.naming import SubjectJoin, SubjectNames
 from orchestrator.subjects.rekeying import rekey_brands
 from orchestrator.subjects.stored_keys import load_names, rekey_affected
+
+_OF_NOW: Final = "^[0-9]+[:=]"
+"""Keys of subjects by the present rules; what an earlier version stored has others."""
+_NEXT_KEY: Final = f"""
+    least((select min(subject_key) from content where brand_slug = $1 and subject_key > {{0}}),
+          (select s.key from subjects as s join keywords using (cycle_id, position)
+           where s.brand_slug = $1 and s.key > {{0}} and s.key ~ '{_OF_NOW}' order by s.key limit 1))
+"""  # noqa: S608  (constants of this module)
+"""Subject after subject from the indexes: a brand has as many as articles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +130,28 @@ async def find_subjects(
     """Returns a page of subjects with keys above `after`, ascending; with `keyword`, only that keyword's subject."""
     names = (await load_names(connection, [slug]))[slug]
     rows = await connection.fetch(
-        """
-        select key, array_agg(distinct keyword) as keywords, count(content_id)::int as articles, bool_or(in_hand) as in_hand
-        from (
-            select subject_key as key, keyword, content_id, false as in_hand from content
-            where brand_slug = $1 and subject_key > $3 and ($2::text is null or subject_key = $2)
+        f"""
+        with recursive keys as (
+            select {_NEXT_KEY.format("$3::text")} as key, 1 as number where $2::text is null
             union all
-            select s.key, h.keyword, null, h.state in ('queued', 'writing', 'publishing', 'promoting')
+            select {_NEXT_KEY.format("keys.key")}, number + 1 from keys where number < $4 and key is not null
+        ),
+        page as (
+            select key from keys where key is not null
+            union all
+            select $2 where $2::text > $3
+        )
+        select page.key, array_agg(distinct stored.keyword) as keywords, count(stored.content_id)::int as articles,
+               bool_or(stored.in_hand) as in_hand
+        from page cross join lateral (
+            select keyword, content_id, false as in_hand from content where brand_slug = $1 and subject_key = page.key
+            union all
+            select h.keyword, null, h.state in ('queued', 'writing', 'publishing', 'promoting')
             from subjects as s join keywords as h using (cycle_id, position)
-            where s.brand_slug = $1 and s.key > $3 and s.key ~ '^[0-9]+[:=]' and ($2::text is null or s.key = $2)
+            where s.brand_slug = $1 and s.key = page.key and s.key ~ '{_OF_NOW}'
         ) as stored
-        group by key order by key limit $4
-        """,
+        group by page.key order by page.key limit $4
+        """,  # noqa: S608  (constants of this module)
         slug,
         None if keyword is None else names.key(keyword),
         after,

@@ -52,12 +52,10 @@ _SELECT: Final = """
 """
 """$1: the time without progress after which a workflow under way is stuck."""
 
+_UNDER_WAY: Final = "(k.state = 'writing' or k.state = 'needs_review' and a.decision = 'returned')"
 _POSSIBLE: Final = {
-    **dict.fromkeys(
-        (WorkflowState.WAITING, WorkflowState.RUNNING, WorkflowState.STUCK),
-        "k.state in ('writing', 'needs_review')",
-    ),
-    WorkflowState.FAILED: "(k.state in ('writing', 'needs_review') or k.state = 'failed' and not k.generated)",
+    **dict.fromkeys((WorkflowState.WAITING, WorkflowState.RUNNING, WorkflowState.STUCK), _UNDER_WAY),
+    WorkflowState.FAILED: f"({_UNDER_WAY} or k.state = 'failed' and not k.generated)",
 }
 """A condition on keywords k that holds in each state and that indexes can use."""
 

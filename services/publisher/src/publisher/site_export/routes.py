@@ -61,7 +61,7 @@ def export_routes(database: Database, urls: SiteUrls, covers: Covers, *, article
         if not caller.may_see(slug):
             raise none
         async with database.connection() as connection:
-            site = await store.site(connection, brand)
+            site = await store.site(connection, brand, with_count=True)
         if site is None:
             raise none
         if exporting.locked():

@@ -1,22 +1,27 @@
 """SQL that reads the calendar: posts with times, in the built-in feed and on other platforms."""
 
 import json
+from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime, time, timedelta
 from heapq import merge
 from itertools import islice
 from typing import Final, Literal
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import asyncpg
 
 from chassis import Connection
+from chassis.time_zones import moment
 from social.calendar.repeats import RepeatRule, repetition_id
 from social.calendar.slots import PostingRules
 
 EXPECTED: Final = "expected"
 """State of a repetition that is not planned yet."""
+MOST_COUNTED_A_DAY: Final = 1_000
+"""Posts of a day that are counted."""
 _ELSEWHERE: Final = """
     select post_id, brand_slug, content_id, coalesce(channel, entry) as channel, account, state,
            coalesce(posted_at, due_at) as at, in_queue, occurrence as repetition, repeats, material ->> 'title' as title, text,
@@ -64,6 +69,37 @@ class PostCalendarEntry:
     changed_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class CalendarDay:
+    """The first entries of a day, and how many it has."""
+
+    day: date
+    entries: tuple[PostCalendarEntry, ...]
+    count: int
+    """Posts count up to MOST_COUNTED_A_DAY."""
+
+
+_PARTS: Final = (
+    (
+        _ELSEWHERE,
+        # As an index has it. What has neither of the first two times is not in the calendar.
+        "coalesce(posted_at, due_at, since)",
+        "state not in ('new', 'waiting', 'rejected') and coalesce(posted_at, due_at) is not null",
+    ),
+    (_PLANNED_FOR_THE_FEED, "coalesce(publish_at, since)", "state = 'waiting' and publish_at is not null"),
+    (_ON_THE_FEED, "posted_at", "true"),
+)
+"""Each table's posts, their time as an index of the table has it, and which of them are in the calendar."""
+
+
+def _union(conditions: str, *, counts: bool = False) -> str:
+    """The query of all tables; `{at}` in the conditions is the time of a post."""
+    return " union all ".join(
+        f"({'select' + sql[sql.rindex(' from ') :] if counts else sql} where {shown} and {conditions.format(at=at)})"
+        for sql, at, shown in _PARTS
+    )
+
+
 async def page(
     connection: Connection,
     brand: str,
@@ -74,23 +110,17 @@ async def page(
     limit: int,
 ) -> list[PostCalendarEntry]:
     """A brand's past and future posts from `begin` to before `end`, the earliest first, with expected repetitions."""
-    conditions = """
-        where brand_slug = $1 and {at} >= $2 and {at} < $3 and ($4::timestamptz is null or ({at}, post_id) > ($4, $5::uuid))
-          and {shown} order by {at}, post_id limit $6
-    """
-    parts = (
-        (_ELSEWHERE, "coalesce(posted_at, due_at)", "state not in ('new', 'waiting', 'rejected')"),
-        (_PLANNED_FOR_THE_FEED, "publish_at", "state = 'waiting'"),
-        (_ON_THE_FEED, "posted_at", "true"),
+    behind = "" if after is None else "and ({at}, post_id) > ($5, $6::uuid)"
+    union = _union(
+        f"brand_slug = $1 and {{at}} >= $2 and {{at}} < $3 {behind} order by {{at}}, post_id limit $4"
     )
-    union = " union all ".join(f"({sql} {conditions.format(at=at, shown=shown)})" for sql, at, shown in parts)
     rows = await connection.fetch(
-        f"{union} order by at, post_id limit $6",
+        f"{union} order by at, post_id limit $4",
         brand,
-        begin,
+        begin if after is None else max(begin, after[0]),
         end,
-        *(after or (None, None)),
         limit,
+        *(after or ()),
     )
     found = [_entry(row) for row in rows]
     expected = (
@@ -99,6 +129,47 @@ async def page(
         if after is None or (each.at, each.post_id) > after
     )
     return list(islice(merge(found, expected, key=lambda entry: (entry.at, entry.post_id)), limit))
+
+
+async def days(
+    connection: Connection, brand: str, of: Sequence[date], zone: ZoneInfo, *, limit: int
+) -> list[CalendarDay]:
+    """The first entries of each of these days, which follow one another, with the number of all; expected repetitions included."""
+    begins = [moment(day, time(), zone) for day in (*of, of[-1] + timedelta(days=1))]
+    within = "brand_slug = $1 and {at} >= d.begins and {at} < d.ends"
+    rows = await connection.fetch(
+        f"""
+        select d.day - 1 as day, counted.count, e.*
+        from unnest($2::timestamptz[], $3::timestamptz[]) with ordinality as d (begins, ends, day)
+        cross join lateral (select count(*) from ({_union(within, counts=True)} limit $5) as counted) as counted
+        left join lateral ({_union(f"{within} order by {{at}}, post_id limit $4")} order by at, post_id limit $4) as e on true
+        order by d.day, e.at, e.post_id
+        """,  # noqa: S608  (constants of this module)
+        brand,
+        begins[:-1],
+        begins[1:],
+        limit,
+        MOST_COUNTED_A_DAY,
+    )
+    found: list[list[PostCalendarEntry]] = [[] for _ in of]
+    counts = [0] * len(of)
+    for row in rows:
+        values = dict(row)
+        day = values.pop("day")
+        counts[day] = values.pop("count")
+        if values["post_id"] is not None:
+            found[day].append(PostCalendarEntry(**values))
+    expected: list[list[PostCalendarEntry]] = [[] for _ in of]
+    for each in await coming(connection, brand, begins[0], begins[-1]):
+        expected[bisect_right(begins, each.at) - 1].append(each)
+    return [
+        CalendarDay(
+            day,
+            tuple(islice(merge(known, more, key=lambda entry: (entry.at, entry.post_id)), limit)),
+            count + len(more),
+        )
+        for day, known, more, count in zip(of, found, expected, counts, strict=True)
+    ]
 
 
 async def coming(

@@ -1,7 +1,7 @@
 """Requests and answers of the HTTP API for calendars."""
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from itertools import islice
 from typing import Annotated, Any, Final, Literal, Self
 from uuid import UUID
@@ -193,6 +193,22 @@ class CalendarPage(View):
     """The earliest first."""
     next: str | None
     """`after` of the next page; null on the last."""
+
+
+class PostCalendarDay(View):
+    day: date
+    """In the requested time zone."""
+    entries: tuple[PostCalendarEntryView, ...]
+    """The first ones, the earliest first."""
+    count: int
+    """All entries of the day."""
+    is_exact: bool
+    """False if there are more than are counted."""
+
+
+class PostCalendarDays(View):
+    items: tuple[PostCalendarDay, ...]
+    """Day after day; one without entries, too."""
 
 
 class RepeatsRequest(_CalendarBody):

@@ -1,13 +1,14 @@
 """HTTP routes for the calendar as a list and as iCalendar, and for moves of posts."""
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from fastapi import APIRouter, Query, Response
+from pydantic import AfterValidator
 
 from chassis.http import calendars
 from chassis.http.api import (
@@ -26,8 +27,14 @@ from chassis.http.problem_codes import INVALID_CURSOR, RefusalError
 from envelope.brand.payloads import BrandSlug
 from messaging import Database
 from social.calendar import entries, moving
-from social.calendar.entries import PostCalendarEntry
-from social.calendar.models import CalendarPage, MovePostRequest, PostCalendarEntryView
+from social.calendar.entries import MOST_COUNTED_A_DAY, CalendarDay, PostCalendarEntry
+from social.calendar.models import (
+    CalendarPage,
+    MovePostRequest,
+    PostCalendarDay,
+    PostCalendarDays,
+    PostCalendarEntryView,
+)
 from social.calendar.moving import UnknownEntryError
 from social.sending import DuePosts
 
@@ -35,10 +42,24 @@ LATE: Final = refusal(
     HTTPStatus.CONFLICT, "It is not as you believe, or the time is taken; `detail` says what to do."
 )
 _UTC: Final = ZoneInfo("UTC")
+_FIRST_YEAR, _LAST_YEAR = 1900, 9990
 _STATUS: Final[Mapping[str, icalendar.Status]] = {
     moving.CALLED_OFF: "CANCELLED",
     entries.EXPECTED: "TENTATIVE",
 }
+
+MOST_DAYS: Final = 42
+"""Of one answer: a month with whole weeks."""
+MOST_A_DAY: Final = 50
+
+
+def _countable(day: date) -> date:
+    if not _FIRST_YEAR <= day.year <= _LAST_YEAR:
+        raise ValueError(f"take a day of the years {_FIRST_YEAR} to {_LAST_YEAR}")
+    return day
+
+
+FirstDay = Annotated[date, AfterValidator(_countable)]
 
 Brand = Annotated[
     BrandSlug,
@@ -73,6 +94,35 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
             next=calendars.place(page[-1].at, str(page[-1].post_id)) if len(found) > limit else None,
         )
         return conditional(answer.model_dump_json(), if_none_match)
+
+    # Before the route of a post, whose id is in the same place.
+    @routes.get("/days", summary="List the calendar day by day")
+    async def list_calendar_days(
+        caller: MayRead,
+        brand: Brand,
+        first: Annotated[FirstDay, Query(description="The first day.", examples=["2027-03-01"])],
+        days: Annotated[int, Query(ge=1, le=MOST_DAYS, description="Days in a row.")] = 7,
+        zone: calendars.Zone = "UTC",
+        a_day: Annotated[int, Query(ge=1, le=MOST_A_DAY, description="Entries of each day at most.")] = 5,
+    ) -> PostCalendarDays:
+        """The first posts of each day, with the number of all: a month is one answer, however many posts it has."""
+        clocks = calendars.clocks(zone)
+        wanted = [first + timedelta(days=number) for number in range(days)]
+        found: list[CalendarDay] = [CalendarDay(each, (), 0) for each in wanted]
+        if caller.may_see(brand):
+            async with database.connection() as connection:
+                found = await entries.days(connection, brand, wanted, clocks, limit=a_day)
+        return PostCalendarDays(
+            items=tuple(
+                PostCalendarDay(
+                    day=each.day,
+                    entries=tuple(PostCalendarEntryView.of(entry, clocks) for entry in each.entries),
+                    count=each.count,
+                    is_exact=each.count < MOST_COUNTED_A_DAY,
+                )
+                for each in found
+            )
+        )
 
     @routes.get("/{post_id}", summary="Read the time of a post", responses=UNKNOWN)
     async def get_calendar_entry(

@@ -58,20 +58,25 @@ async def follow_rules(connection: Connection) -> None:
     )
     await connection.execute(
         """
-        insert into reach_looks (post_id, brand_slug, account, due_at)
-        select p.post_id, p.brand_slug, p.account, p.posted_at + interval '1 day'
-        from channel_rules as r join channel_posts as p on p.brand_slug = r.brand_slug and p.channel = r.channel
-        where r.reach and p.state = 'posted' and p.account is not null
-          and coalesce(p.posted_at, p.due_at) > clock_timestamp() - make_interval(days => $1)
-          and not exists (select from reach_looks as l where l.post_id = p.post_id)
-          and not exists (
-              select from reach_looks as silent
-              where silent.brand_slug = p.brand_slug and silent.account = p.account and silent.reason = 'not_told'
-                and silent.changed_at > clock_timestamp() - make_interval(days => $1))
-        order by p.number limit $2
-        -- Skips posts that are being erased.
-        for key share of p skip locked
-        on conflict do nothing
+        with followed as (
+            insert into reach_looks (post_id, brand_slug, account, due_at)
+            select p.post_id, p.brand_slug, p.account, p.posted_at + interval '1 day'
+            from channel_rules as r join channel_posts as p on p.brand_slug = r.brand_slug and p.channel = r.channel
+            where r.reach and p.state = 'posted' and p.account is not null
+              -- As an index has it; a posted one has one of the first two.
+              and coalesce(p.posted_at, p.due_at, p.since) > clock_timestamp() - make_interval(days => $1)
+              and not exists (select from reach_looks as l where l.post_id = p.post_id)
+              and not exists (
+                  select from reach_looks as silent
+                  where silent.brand_slug = p.brand_slug and silent.account = p.account and silent.reason = 'not_told'
+                    and silent.changed_at > clock_timestamp() - make_interval(days => $1))
+            order by p.number limit $2
+            -- Skips posts that are being erased.
+            for key share of p skip locked
+            on conflict do nothing
+            returning post_id
+        )
+        update channel_posts as p set has_metrics = true from followed where p.post_id = followed.post_id and not p.has_metrics
         """,
         DAYS,
         _MOST_FOLLOWED,
@@ -117,6 +122,10 @@ async def store_metrics(connection: Connection, post_id: UUID, reach: PostMetric
     )
     if row is None:
         return  # erased, or metrics were disabled
+    # A version before this one may have scheduled the request.
+    await connection.execute(
+        "update channel_posts set has_metrics = true where post_id = $1 and not has_metrics", post_id
+    )
     await connection.execute(
         """
         insert into reach (post_id, day, likes, shares, replies)
@@ -189,7 +198,7 @@ async def fetch_posts(
         select p.post_id, p.number, p.content_id, p.channel, p.account, p.post_url, p.posted_at, l.due_at,
                coalesce(l.reason, '') as reason, coalesce(l.detail, '') as detail
         from channel_posts as p left join reach_looks as l using (post_id)
-        where p.brand_slug = $1 and p.state = 'posted' and ($2::uuid[] = '{}' or p.content_id = any ($2))
+        where p.brand_slug = $1 and p.has_metrics and p.state = 'posted' and ($2::uuid[] = '{}' or p.content_id = any ($2))
           and ($3::bigint is null or p.number < $3)
           and (l.post_id is not null or exists (select from reach as r where r.post_id = p.post_id))
         order by p.number desc limit $4

@@ -306,7 +306,13 @@ async def until_next(connection: Connection) -> timedelta | None:
     """Time until the next post is due, negative if it is overdue or waits for its channel; None if no post is planned."""
     due: timedelta | None = await connection.fetchval(
         """
-        select min(greatest(due_at, coalesce(held_until, due_at))) - clock_timestamp() from channel_posts where state = 'planned'
+        select least(
+            -- The earliest by the index of times; those that are held are passed over, which are few.
+            (select due_at from channel_posts
+             where state = 'planned' and due_at is not null and coalesce(held_until, due_at) <= due_at order by due_at limit 1),
+            (select min(greatest(due_at, held_until)) from channel_posts
+             where state = 'planned' and held_until is not null)
+        ) - clock_timestamp()
         """
     )
     return due
