@@ -259,6 +259,9 @@ MUTATIONS: dict[str, list[tuple[str, Mutation]]] = {
         ("no way to the database", without("NetworkPolicy", "services-to-postgres")),
         ("no way to research", spec("NetworkPolicy", "orchestrator", lambda it: it["egress"].clear())),
         ("no scraping", without("NetworkPolicy", "from-prometheus")),
+        ("no alerts", without("NetworkPolicy", "monitor-to-alerts")),
+        ("a way to no Prometheus", setting("PROMETHEUS_URL", "")),
+        ("Alertmanager elsewhere", setting("ALERTMANAGER_URL", "http://alertmanager.observability:9093")),
         ("no DNS", without("NetworkPolicy", "dns")),
         ("no way out", spec("NetworkPolicy", "gateway", lambda it: it.pop("egress"))),
         *(

@@ -188,6 +188,15 @@ def _needed(cluster: Cluster) -> Iterator[NetworkPath]:
     yield from _of_operators(cluster, broker, database)
     yield from _to_the_broker(broker, _of_tls(_AMQP) if encrypted else _AMQP)
     yield from _of_the_gateway()
+    yield from _to_alerts(cluster)
+
+
+def _to_alerts(cluster: Cluster) -> Iterator[NetworkPath]:
+    """The monitor reads alerts from Prometheus and Alertmanager if the settings name them: services of another namespace."""
+    for name in ("PROMETHEUS_URL", "ALERTMANAGER_URL"):
+        if url := cluster.settings.get(name):
+            address = urlsplit(url)
+            yield NetworkPath("Deployment/monitor", str(address.hostname).split(".")[1], address.port or 80)
 
 
 def _to_the_broker(broker: str, amqp: int) -> Iterator[NetworkPath]:

@@ -57,6 +57,19 @@ def test_every_text_is_used() -> None:
     assert sorted(key for key in KEYS if not is_used(key, quoted)) == []
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_page_has_the_name_of_its_entry_in_the_navigation(language: str) -> None:
+    catalogue = TextCatalogue()
+    screens = {key.removesuffix(".nav") for key in KEYS if re.fullmatch(r"\w+\.nav", key)}
+    others = {
+        screen: title
+        for screen in screens
+        if (title := f"{screen}.title") in KEYS
+        and catalogue.find(language, title) != catalogue.find(language, f"{screen}.nav")
+    }
+    assert others == {}
+
+
 def test_every_text_that_is_asked_for_exists() -> None:
     asked = {key for text in sources() for key in ASKED_FOR.findall(text)}
     assert sorted(asked - KEYS) == []

@@ -45,6 +45,7 @@ _HEADINGS: Final = {
     "dead_letter": "Keywords that a dead letter holds",
     "schedule_parked": "Schedules that were given up",
     "account_expiring": "Accounts whose access ends",
+    "article_stuck": "Articles that are stuck while being published",
 }
 
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 from uuid import UUID
@@ -51,7 +52,7 @@ class Publisher:
         self.handled.append(message)
         return None
 
-    async def send(self, target: str = "sight", **more: Any) -> UUID:
+    async def send(self, target: str = "sight", *, deadline: str | None = None, **more: Any) -> UUID:
         event_id = new_event_id()
         payload = {"brand_slug": "acme", "content_id": str(new_event_id()), "target": target} | more
         document = {
@@ -61,7 +62,7 @@ class Publisher:
             "timestamp": "2026-01-02T03:04:05Z",
             "correlation_id": "chain-acme",
             "payload": payload,
-        }
+        } | ({} if deadline is None else {"deadline": deadline})
         async with Broker.connected(self.orchestrator) as broker:
             await broker.publish(
                 "commands",
@@ -283,3 +284,33 @@ async def test_a_message_is_edited_in_a_browser(
             assert await page.evaluate("document.documentElement.scrollWidth - window.innerWidth") <= 0
             assert await page_checks.accessibility(page) == []
     assert publisher.tried == ["sight", "site"]
+
+
+async def test_a_message_that_was_late_is_edited_with_a_new_deadline(
+    publisher: Publisher, person: httpx.AsyncClient, monitor_database_url: str
+) -> None:
+    async with publisher.start():
+        letter = await letter_of(
+            monitor_database_url, await publisher.send("sight", deadline="2026-01-02T04:00:00Z")
+        )
+        page = f"{LIST}/{letter}"
+        form = (await person.get(f"{page}/edit")).text
+        assert "Hours from now that its request gets" in form
+        assert 'name="hours" value="24"' in form
+        # Nothing typed is lost when the hours are refused.
+        for wrong in ("soon", "0", ""):
+            sent = form_of(form, target="site", hours=wrong, once=f"wrong {wrong}")
+            refused = await person.post(f"{page}/edit", data=sent)
+            assert refused.status_code == 422, wrong
+            assert 'role="alert"' in refused.text
+            assert f'name="hours" value="{wrong}"' in refused.text
+            assert 'value="site"' in refused.text
+        for _ in range(2):
+            sent = form_of(form, target="site", hours="48", once="now")
+            told = await person.post(f"{page}/edit", data=sent, follow_redirects=True)
+            assert "The message is edited and sent." in told.text
+        await eventually(lambda: len(publisher.handled) == 1)
+    assert publisher.tried == ["site"]
+    late = publisher.handled[0].deadline
+    assert late is not None
+    assert timedelta(hours=47) < late - datetime.now(UTC) <= timedelta(hours=48)

@@ -96,6 +96,14 @@ async def test_a_person_watches_the_picture_in_a_browser(
     await expect(signed_in.get_by_role("table").first).to_contain_text("monitor-commands")
     await signed_in.set_viewport_size({"width": 1280, "height": 900})
     await expect(picture).to_be_visible()
+    # At this width, each name of a service or queue stands on one line.
+    broken = await signed_in.eval_on_selector_all(
+        ".routes td:nth-child(4), .routes th[scope=row]",
+        "cells => cells.filter(cell => cell.firstChild && (() => { const range = document.createRange();"
+        " range.selectNodeContents(cell); return new Set([...range.getClientRects()].map(each => Math.round(each.top))).size > 1 })())"
+        ".map(cell => cell.textContent)",
+    )
+    assert broken == []
     await signed_in.emulate_media(color_scheme="dark")
     await look_at(signed_in, TOPOLOGY)
     await signed_in.set_viewport_size({"width": 1280, "height": 900})

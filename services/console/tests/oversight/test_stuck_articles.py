@@ -44,7 +44,7 @@ async def stuck(acme: None, database: asyncpg.Connection) -> UUID:
         fingerprint=frozenset(),
     )
     await database.execute(
-        "update content set updated_at = '2030-01-01 08:00Z' where content_id = $1", content_id
+        "update content set updated_at = '2026-01-01 08:00Z' where content_id = $1", content_id
     )
     return content_id
 
@@ -99,6 +99,20 @@ async def test_an_editor_publishes_a_stuck_article_again_and_once(
     command = await eventually(sent)
     assert command["type"] == "content.publish"
     assert command["payload"]["content_id"] == str(stuck)
+
+
+async def test_an_audit_counts_a_stuck_article_and_publishes_it_again(
+    stuck: UUID, sent: Any, person: httpx.AsyncClient, database: asyncpg.Connection, console: Any
+) -> None:
+    await database.execute("update content set updated_at = now() - interval '2 hours'")
+    made = await person.post("/b/acme/audits", data={"once": "audit"}, follow_redirects=True)
+    assert "Nothing needs attention." not in made.text
+    assert "Articles that are stuck while being published" in made.text
+    [found] = (await console.orchestrator.get_audit("acme", made.url.path.rpartition("/")[2]))["findings"]
+    assert found["id"] == str(stuck)
+    done = await person.post(f"{made.url.path}/remedy", data={"once": "remedy", "finding": "0"})
+    assert done.headers["location"].endswith("?done=publish")
+    assert (await eventually(sent))["payload"]["content_id"] == str(stuck)
 
 
 async def test_a_second_press_and_one_after_its_publication_send_nothing(

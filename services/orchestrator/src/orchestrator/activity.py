@@ -110,8 +110,11 @@ async def activity(
             left join recent as r on r.brand_slug = b.slug
             left join lateral (
                 select jsonb_build_object('audit_id', a.audit_id, 'made_at', a.made_at, 'counts', a.counts || case when f.findings is null
-                    then '{{}}' else jsonb_build_object('account_expiring', jsonb_array_length(f.findings)) end) as audit
-                from audits as a left join audit_findings_of_accounts as f using (audit_id) where a.brand_slug = b.slug order by a.audit_id desc limit 1
+                    then '{{}}' else jsonb_build_object('account_expiring', jsonb_array_length(f.findings)) end || case when p.findings is null
+                    then '{{}}' else jsonb_build_object('article_stuck', jsonb_array_length(p.findings)) end) as audit
+                from audits as a left join audit_findings_of_accounts as f using (audit_id)
+                    left join audit_findings_of_publications as p using (audit_id)
+                where a.brand_slug = b.slug order by a.audit_id desc limit 1
             ) as newest on true
         order by b.slug
         """,  # noqa: S608  (constants of the orchestrator)

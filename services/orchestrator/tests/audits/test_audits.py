@@ -130,6 +130,14 @@ async def test_all_that_wants_somebodys_eye_is_found(acme: Database, api: httpx.
     at = (datetime.now(UTC) + timedelta(days=1)).isoformat()
     await api.put("/v1/brands/acme/schedules/launch", json={"keywords": ["x"], "at": at})
     await run_sql(acme, "update schedules set state = 'parked', reason = 'ValueError: no'")
+    stuck = await put_article(acme, "stuck", runs=range(400, 500))
+    just_now = await put_article(acme, "just now", runs=range(600, 700))
+    await run_sql(
+        acme, "update content set published_url = null where content_id in ($1, $2)", stuck, just_now
+    )
+    await run_sql(
+        acme, "update content set updated_at = now() - interval '61 minutes' where content_id = $1", stuck
+    )
 
     audit = await audited(api)
 
@@ -142,8 +150,10 @@ async def test_all_that_wants_somebodys_eye_is_found(acme: Database, api: httpx.
         ("draft_waiting", "draft"),
         ("dead_letter", "lost"),
         ("schedule_parked", "launch"),
+        ("article_stuck", "stuck"),
     ]
-    assert sum(audit["counts"].values()) == 7
+    assert sum(audit["counts"].values()) == 8
+    assert (await api.get(PATH)).json()["items"][0]["counts"] == audit["counts"]
     stale = found["stale_article", "old"]
     assert (stale["id"], stale["address"]) == (str(old), "https://acme.example/old")
     assert datetime.now(UTC) - datetime.fromisoformat(stale["since"]) > timedelta(days=180)

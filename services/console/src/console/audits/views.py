@@ -16,9 +16,10 @@ REMEDIES: Final[Mapping[str, tuple[str, Scope]]] = {
     "keyword_without_article": ("submit", Scope.SUBMIT),
     "dead_letter": ("replay", Scope.OPERATE),
     "schedule_parked": ("resume", Scope.SUBMIT),
+    "article_stuck": ("publish", Scope.REVIEW),
 }
 """What one press does about a finding, by its kind, and the scope that it needs. The others need a person's judgement."""
-DONE: Final = ("audited", *(remedy for remedy, _ in REMEDIES.values()))
+DONE: Final = ("audited", *dict.fromkeys(remedy for remedy, _ in REMEDIES.values()))
 """What a page says was done, by the word in its address."""
 _PAGES: Final = {
     "stale_article": "articles",
@@ -26,6 +27,7 @@ _PAGES: Final = {
     "dead_link": "articles",
     "near_duplicate": "articles",
     "draft_waiting": "drafts",
+    "article_stuck": "articles",
 }
 _KEYWORDS: Final = frozenset({"keyword_without_article", "dead_letter"})
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -14,6 +15,7 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from client import ClientError, RefusedError
 from client.message_services import MESSAGE_SERVICES
+from console.dead_letters.acting import limits_of
 from console.dead_letters.edit_form import (
     EditField,
     fields_in,
@@ -158,6 +160,7 @@ async def _send(
         trace=trace or None,
         by=viewer.person.name,
         reason=reason or None,
+        **limits_of(form, datetime.now(UTC)),
     )
     return redirect(request, f"/dead-letters/{dead_letter_id}?done=edited")
 
@@ -211,5 +214,7 @@ async def _form(
         is_in_full=in_full and is_known,
         may_reveal=viewer.may(Scope.REPAIR) and any(each.kind == "hidden" for each in fields),
         reason=form.text("reason") if form is not None else "",
+        hours=form.text("hours") if form is not None else "24",
+        max_cost=form.text("max_cost") if form is not None else "",
         is_open=is_known and letter["state"] == "open",
     )

@@ -18,6 +18,8 @@ STALE_AFTER_DAYS: Final = 180
 KEYWORDS_WITHIN: Final = timedelta(days=30)
 """The report lists keywords without an article for this time after they end."""
 DRAFTS_WAIT: Final = timedelta(days=7)
+PUBLISHING_TAKES: Final = timedelta(hours=1)
+"""An approved article without a page after this time is stuck; most are published within a minute."""
 MOST_OF_A_KIND: Final = 100
 """The most findings of one kind in a report; the most urgent ones."""
 
@@ -32,6 +34,7 @@ class FindingKind(StrEnum):
     DEAD_LETTER = "dead_letter"
     SCHEDULE_PARKED = "schedule_parked"
     ACCOUNT_EXPIRING = "account_expiring"
+    ARTICLE_STUCK = "article_stuck"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,15 @@ class WaitingDraft:
 
 
 @dataclass(frozen=True, slots=True)
+class StuckArticle:
+    """An article that is to be published, and whose page nobody has confirmed."""
+
+    content_id: UUID
+    title: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class ParkedSchedule:
     name: str
     due_at: datetime
@@ -95,6 +107,8 @@ class AuditFacts:
     parked: Sequence[ParkedSchedule]
     accounts: Sequence[AccountInTrouble] = ()
     """Expired ones first, then by expiry."""
+    stuck: Sequence[StuckArticle] = ()
+    """The longest first."""
     notes: tuple[str, ...] = ()
     """What could not be checked, and why."""
     renewing: Mapping[UUID, UUID] = field(default_factory=dict)
@@ -151,6 +165,7 @@ def derive_report(brand_slug: str, known: AuditFacts) -> AuditReport:
         FindingKind.DEAD_LETTER: [_dead(each) for each in known.dead],
         FindingKind.SCHEDULE_PARKED: [_parked(brand_slug, each) for each in known.parked],
         FindingKind.ACCOUNT_EXPIRING: [_expiring(each) for each in known.accounts],
+        FindingKind.ARTICLE_STUCK: [_stuck(each) for each in known.stuck],
     }
     return AuditReport(
         findings=tuple(found for findings in by_kind.values() for found in findings[:MOST_OF_A_KIND]),
@@ -286,4 +301,16 @@ def _expiring(account: AccountInTrouble) -> AuditFinding:
         account.since,
         f"its access {when}: brandctl accounts connect {account.kind} --name {account.account}{why}",
         account.detail,
+    )
+
+
+def _stuck(article: StuckArticle) -> AuditFinding:
+    return AuditFinding(
+        FindingKind.ARTICLE_STUCK,
+        article.title,
+        str(article.content_id),
+        f"/v1/content/{article.content_id}",
+        article.since,
+        f"it is being published and has no page yet: see brandctl content targets {article.content_id}, then publish it again"
+        f" (brandctl content publish {article.content_id} TARGET)",
     )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, Final
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from orchestrator.audits.domain import (
     DRAFTS_WAIT,
     KEYWORDS_WITHIN,
     MOST_OF_A_KIND,
+    PUBLISHING_TAKES,
     AuditFacts,
     AuditFinding,
     AuditReport,
@@ -22,6 +24,7 @@ from orchestrator.audits.domain import (
     LostKeyword,
     ParkedSchedule,
     PublishedArticle,
+    StuckArticle,
     WaitingDraft,
 )
 from orchestrator.links import LinkKind, broken_links, describe_trouble
@@ -30,12 +33,20 @@ COMPARED: Final = 500
 """The number of newest articles that are compared with each other; the same as for a new article."""
 KEPT: Final = 100
 """The number of audits that a brand keeps."""
-_BESIDE: Final = frozenset({FindingKind.ACCOUNT_EXPIRING})
-"""Kinds with findings in a separate table: the previous version of the service cannot read a row that names them."""
-_AUDITS: Final = """
-    select audits.*, notes, b.findings as beside, b.is_cut
-    from audits left join audit_notes using (audit_id) left join audit_findings_of_accounts as b using (audit_id)
-"""
+_BESIDE: Final = {
+    FindingKind.ACCOUNT_EXPIRING: "accounts",
+    FindingKind.ARTICLE_STUCK: "publications",
+}
+"""Kinds with findings in a separate table: a previous version of the service cannot read a row that names them."""
+_COLUMNS_BESIDE: Final = "".join(
+    f", {name}.findings as of_{name}, {name}.is_cut as cut_{name}" for name in _BESIDE.values()
+)
+_TABLES_BESIDE: Final = "".join(
+    f" left join audit_findings_of_{name} as {name} using (audit_id)" for name in _BESIDE.values()
+)
+_AUDITS: Final = f"""
+    select audits.*, notes {_COLUMNS_BESIDE} from audits left join audit_notes using (audit_id) {_TABLES_BESIDE}
+"""  # noqa: S608  (constants)
 _PUBLISHED: Final = "brand_slug = $1 and published_url is not null and taken_down_at is null"
 _DEAD: Final = "reason like 'dead letter on %'"
 """The router's reason for a keyword that a dead letter ended."""
@@ -103,7 +114,19 @@ async def load_facts(connection: Connection, slug: str, stale_after: timedelta) 
         slug,
         most,
     )
+    stuck = await connection.fetch(
+        """
+        select content_id, title, updated_at as since from content
+        where brand_slug = $1 and published_url is null and taken_down_at is null and held_for = '{}'
+          and decision is distinct from 'rejected' and updated_at < now() - $2::interval
+        order by updated_at, content_id limit $3
+        """,
+        slug,
+        PUBLISHING_TAKES,
+        most,
+    )
     return AuditFacts(
+        stuck=[StuckArticle(**row) for row in stuck],
         stale=[PublishedArticle(**row) for row in stale],
         pages=await broken_links(connection, slug, LinkKind.PAGE, rounds=1, limit=most),
         # Sites go away and come back: a source counts as gone after two weeks in a row.
@@ -182,8 +205,12 @@ async def insert_audit(
             insert into audits (audit_id, brand_slug, made_by, made_at, findings, counts, cut)
             values ($1, $2, $3, clock_timestamp(), $4::text::jsonb, $5::text::jsonb, $6) returning *),
         noted as (insert into audit_notes (audit_id, notes) select $1, $7 where $7 <> '{}'::text[]),
-        beside as (insert into audit_findings_of_accounts (audit_id, findings, is_cut) values ($1, $8::text::jsonb, $9) returning *)
-        select made.*, $7::text[] as notes, beside.findings as beside, beside.is_cut from made, beside
+        accounts as (insert into audit_findings_of_accounts (audit_id, findings, is_cut) values ($1, $8::text::jsonb, $9) returning *),
+        publications as (
+            insert into audit_findings_of_publications (audit_id, findings, is_cut) values ($1, $10::text::jsonb, $11) returning *)
+        select made.*, $7::text[] as notes, accounts.findings as of_accounts, accounts.is_cut as cut_accounts,
+               publications.findings as of_publications, publications.is_cut as cut_publications
+        from made, accounts, publications
         """,
         audit_id,
         slug,
@@ -192,8 +219,14 @@ async def insert_audit(
         json.dumps(counts),
         [kind for kind in report.cut if kind not in _BESIDE],
         list(report.notes),
-        _as_json(each for each in report.findings if each.kind in _BESIDE),
-        FindingKind.ACCOUNT_EXPIRING in report.cut,
+        *(
+            value
+            for kind in _BESIDE
+            for value in (
+                _as_json(each for each in report.findings if each.kind is kind),
+                kind in report.cut,
+            )
+        ),
     )
     await connection.execute(
         """
@@ -221,11 +254,11 @@ async def find_audits(
 ) -> list[AuditNote]:
     """Returns a page of audits, the latest first; only those before `after`, if given."""
     rows = await connection.fetch(
-        """
-        select audit_id, brand_slug, made_by, made_at, counts, cut, b.findings as beside, b.is_cut
-        from audits left join audit_findings_of_accounts as b using (audit_id)
+        f"""
+        select audit_id, brand_slug, made_by, made_at, counts, cut {_COLUMNS_BESIDE}
+        from audits {_TABLES_BESIDE}
         where brand_slug = $1 and ($2::uuid is null or audit_id < $2) order by audit_id desc limit $3
-        """,
+        """,  # noqa: S608  (constants)
         slug,
         after,
         limit,
@@ -239,16 +272,19 @@ def _as_json(findings: Iterable[AuditFinding]) -> str:
 
 def _audit(row: asyncpg.Record) -> Audit:
     values = _values(row)
-    findings = (*json.loads(values.pop("findings")), *json.loads(row["beside"] or "[]"))
+    beside = (json.loads(row[f"of_{name}"] or "[]") for name in _BESIDE.values())
+    findings = (*json.loads(values.pop("findings")), *chain.from_iterable(beside))
     return Audit(**{**values, "findings": findings, "notes": tuple(row["notes"] or ())})
 
 
 def _values(row: asyncpg.Record) -> dict[str, Any]:
-    """Returns a row's columns, with the findings of the separate table merged in."""
+    """Returns a row's columns, with the findings of the separate tables merged in."""
     values = dict(row)
-    beside, is_cut = values.pop("beside"), values.pop("is_cut")
     counts, cut = json.loads(row["counts"]), list(row["cut"])
-    if beside is not None:
-        counts[FindingKind.ACCOUNT_EXPIRING.value] = len(json.loads(beside))
-        cut += [FindingKind.ACCOUNT_EXPIRING.value] if is_cut else []
+    for kind, name in _BESIDE.items():
+        beside, is_cut = values.pop(f"of_{name}"), values.pop(f"cut_{name}")
+        # An audit of a version before has none.
+        if beside is not None:
+            counts[kind.value] = len(json.loads(beside))
+            cut += [kind.value] if is_cut else []
     return values | {"counts": counts, "cut": tuple(cut)}
