@@ -78,8 +78,13 @@ async def posts(social_database: Database) -> list[str]:
 @pytest.mark.extended
 async def test_what_goes_out_is_shown_in_one_order_and_exported(calendar: Operator, posts: list[str]) -> None:
     at = (NOW + 2 * DAY).replace(hour=13, minute=0, second=0).isoformat()
-    launch = await calendar.of("schedules")("set", "acme", "launch", "--at", at, "spring menu")
+    schedules = calendar.of("schedules")
+    launch = await schedules(
+        "set", "acme", "launch", "--at", at, "--deadline-hours", "48", "--max-cost", "2.5", "spring menu"
+    )
     assert launch.code == 0, launch.err
+    made = await schedules.json("show", "acme", "launch")
+    assert (made["deadline_hours"], made["max_cost"]) == (48, 2.5)
 
     shown = await calendar("show", "acme", "--zone", "Asia/Tokyo")
     assert (await calendar("show", "--brand", "acme", "--zone", "Asia/Tokyo")).out == shown.out

@@ -87,6 +87,8 @@ def set_schedule(
     priority: str = "normal",
     refresh: bool = False,
     distinct: bool = False,
+    deadline_hours: int | None = None,
+    max_cost: float | None = None,
 ) -> Result:
     """Makes a schedule, or replaces the one of this name. Repeating the command changes nothing.
 
@@ -102,6 +104,8 @@ def set_schedule(
         priority: high, normal or low.
         refresh: Rewrite existing articles about them.
         distinct: Each keyword is a subject of its own, even if it equals another.
+        deadline_hours: Hours from each time on, after which a keyword without an article is refused. [default: as the brand's settings say]
+        max_cost: Dollars that the paid calls of each time may cost together. [default: as the brand's settings say]
     """
     listed = [ListedKeyword(keyword) for keyword in keywords or ()]
     listed += read_keywords(file, as_csv=as_csv) if file else []
@@ -120,6 +124,8 @@ def set_schedule(
         take=take,
         priority=priority,
         refresh=refresh or None,
+        deadline_hours=deadline_hours,
+        max_cost=max_cost,
     )
     return _shown(orchestrator.set_schedule(brand, name, **wanted))
 

@@ -47,6 +47,8 @@ def test_the_form_of_a_schedule_asks_for_the_same_again() -> None:
         "take": 1,
         "priority": "normal",
         "refresh": True,
+        "deadline_hours": 48,
+        "max_cost": 2.5,
     }
     assert views.request_of(views.form_of(former), former) == {
         "keywords": ["tea", "moka"],
@@ -54,6 +56,8 @@ def test_the_form_of_a_schedule_asks_for_the_same_again() -> None:
         "refresh": True,
         "time_zone": "Europe/Berlin",
         "take": 1,
+        "deadline_hours": 48,
+        "max_cost": "2.5",
         "cron": "0 9 * * MON,FRI",
         "priorities": [None, "high"],
         "each_distinct": [True, False],

@@ -1,6 +1,7 @@
 """Remedies of audits that need the broker and the monitor: a page is published again, a message is replayed, a schedule resumed."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -108,6 +109,10 @@ async def test_a_message_that_died_is_replayed_by_a_press_and_once(
         again = await next_message(broker, COMMANDS)
         assert json.loads(again.body)["payload"] == json.loads(body)["payload"]
         assert (await (await broker.get_queue(COMMANDS)).get(fail=False)) is None
+        shown = (await person.get("/dead-letters", params={"state": "any"})).text
+        [letter] = set(re.findall(r'href="(/dead-letters/[0-9a-f-]{36})"', shown))
+        # The name of the person, not that of their key.
+        assert "<dd>Ada</dd>" in (await person.get(letter)).text
         # Another press finds nothing that is still open.
         refused = await press("another")
         assert refused.status_code == 409

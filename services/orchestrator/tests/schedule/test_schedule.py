@@ -429,3 +429,36 @@ async def test_what_became_of_old_due_times_is_forgotten(acme: Database, api: ht
         await connection.execute("update firings set at = now() - interval '91 days'")
     await scheduler.fire_due()
     assert not (await get(api, f"{PATH}/firings"))["items"]
+
+
+async def test_each_submission_gets_the_limits_of_its_schedule_or_those_of_its_brand(
+    acme: Database, api: httpx.AsyncClient
+) -> None:
+    scheduler = Scheduler(acme, keep_firings=KEEP)
+    of_brand = {"name": "Acme", "deadline_hours": 5, "max_cost": 3}
+    assert (await api.put("/v1/brands/acme", json=of_brand)).status_code == 200
+    plain = await put(api, WEEKLY)
+    assert (plain["deadline_hours"], plain["max_cost"]) == (None, None)
+    limited = await put(api, WEEKLY | {"deadline_hours": 48, "max_cost": 2.5}, ONCE)
+    assert (limited["deadline_hours"], limited["max_cost"]) == (48, 2.5)
+    assert await put(api, WEEKLY | {"deadline_hours": 48, "max_cost": 2.5}, ONCE) == limited
+    # Two times: the limits of each count from its own submission on.
+    for _ in range(2):
+        await make_due(acme)
+        await scheduler.tick()
+    async with acme.connection() as connection:
+        rows = await connection.fetch(
+            "select submitted_by, max_cost, round(extract(epoch from deadline - created_at) / 3600) as hours from cycles order by 1"
+        )
+    assert [tuple(row) for row in rows] == [
+        ("schedule basics", 3_000_000, 5),
+        ("schedule basics", 3_000_000, 5),
+        ("schedule launch", 2_500_000, 48),
+        ("schedule launch", 2_500_000, 48),
+    ]
+    changed = await put(api, WEEKLY | {"max_cost": 1}, ONCE)
+    assert (changed["deadline_hours"], changed["max_cost"]) == (None, 1)
+    for wrong in ({"deadline_hours": 0}, {"max_cost": 0}, {"deadline_hours": 10_000}, {"max_cost": "much"}):
+        assert (await api.put(ONCE, json=WEEKLY | wrong)).status_code == 422, wrong
+    audit = {"cron": "0 6 * * SUN", "max_cost": 1}
+    assert (await api.put("/v1/brands/acme/schedules/weekly-audit", json=audit)).status_code == 422

@@ -176,7 +176,9 @@ async def _replay(viewer: PageViewer, brand: str, finding: Mapping[str, Any], on
     if not letters["items"]:
         raise HTTPException(HTTPStatus.CONFLICT, viewer.t("audits.no_letter"))
     for letter in letters["items"]:
-        await viewer.monitor.replay_dead_letter(letter["id"], idempotency_key=f"{once}-{letter['id']}")
+        await viewer.monitor.replay_dead_letter(
+            letter["id"], by=viewer.person.name, idempotency_key=f"{once}-{letter['id']}"
+        )
 
 
 async def _resume(viewer: PageViewer, brand: str, finding: Mapping[str, Any], once: str) -> None:

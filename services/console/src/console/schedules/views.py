@@ -8,6 +8,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from chassis.time_zones import UntimelyError, moments, zone_called
+from console.money.views import typed_dollars
 from console.pages import Form
 
 WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -17,6 +18,7 @@ TONES: Final = {"active": "good", "paused": "warn", "parked": "bad"}
 WEEKLY_AUDIT: Final = "weekly-audit"
 _WORD: Final = re.compile(r"[a-z0-9]+")
 _LONGEST_NAME: Final = 63
+_LONGEST_NUMBER: Final = 10
 _MONTH_DAYS: Final = 31
 _WORKING_DAYS: Final = WEEKDAYS[:5]
 
@@ -97,6 +99,8 @@ def new_form(zone: str) -> dict[str, Any]:
         "take": "",
         "priority": "normal",
         "refresh": False,
+        "deadline_hours": "",
+        "max_cost": "",
     }
 
 
@@ -110,6 +114,9 @@ def form_of(schedule: Mapping[str, Any]) -> dict[str, Any]:
         "take": schedule["take"] or "",
         "priority": schedule["priority"],
         "refresh": schedule["refresh"],
+        # An orchestrator of a version before knows no limits.
+        "deadline_hours": schedule.get("deadline_hours") or "",
+        "max_cost": f"{cost:g}" if (cost := schedule.get("max_cost")) else "",
     }
 
 
@@ -131,6 +138,8 @@ def typed_form(form: Form) -> dict[str, Any]:
         "take": form.text("take"),
         "priority": form.text("priority"),
         "refresh": "refresh" in form,
+        "deadline_hours": form.text("deadline_hours"),
+        "max_cost": form.text("max_cost"),
     }
 
 
@@ -170,6 +179,11 @@ def request_of(typed: Mapping[str, Any], former: Mapping[str, Any] | None = None
     if typed["take"] and rhythm.kind != "once":
         # A number that is none is the orchestrator's to refuse, in its sentence.
         asked["take"] = int(typed["take"]) if str(typed["take"]).isdecimal() else typed["take"]
+    # As typed: the orchestrator checks them.
+    if hours := str(typed["deadline_hours"]):
+        asked["deadline_hours"] = int(hours) if hours.isdecimal() and len(hours) < _LONGEST_NUMBER else hours
+    if cost := typed_dollars(typed["max_cost"]):
+        asked["max_cost"] = cost
     if rhythm.kind == "once":
         asked["at"] = _moment(rhythm, typed["zone"])
     else:

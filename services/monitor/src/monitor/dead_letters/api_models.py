@@ -18,6 +18,7 @@ from pydantic import (
 from pydantic_core import from_json
 
 from chassis.http.api import Moment, View
+from chassis.http.callers import SERVICE, Caller
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from envelope import MICROS, ChainLimits
 from envelope.brand import CATALOGUE
@@ -89,7 +90,7 @@ class DeadLetterView(View):
     restored_by: str | None = Field(description="The name given with that; it is not verified.")
     restored_why: str | None
     decided_by: str | None = Field(
-        description="The name given with the replay or discard; it is not verified."
+        description="The name given with the replay or discard, which is not verified, or that of the key."
     )
     decided_why: str | None
     group: str = Field(
@@ -218,15 +219,21 @@ class DeadLetterSummary(View):
     groups: list[FailureGroup] = Field(description="The largest first.")
 
 
+def named(by: str | None, caller: Caller) -> str | None:
+    """Who decides: the name that was given, or that of the key; None for another service that gives none."""
+    return by or (None if caller == SERVICE else caller.name)
+
+
 class _Decision(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     by: StoredText | None = Field(
-        default=None, description="Your name; stored with the dead letter and not verified."
+        default=None,
+        description="Your name; stored with the dead letter and not verified. The default is that of the key.",
     )
 
-    def decision(self, why: str | None) -> OperatorDecision:
-        return OperatorDecision(self.by, why)
+    def decision(self, why: str | None, caller: Caller) -> OperatorDecision:
+        return OperatorDecision(named(self.by, caller), why)
 
 
 class ReplayRequest(_Decision):

@@ -12,7 +12,7 @@ from chassis.http.callers import Caller
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
 from monitor import problem_codes as codes
-from monitor.dead_letters.api_models import ReplayRequest, StopRequest, StoredText
+from monitor.dead_letters.api_models import ReplayRequest, StopRequest, StoredText, named
 from monitor.dead_letters.canary import CanaryReplay, CanaryReplays, CanaryState
 from monitor.dead_letters.routes import CONFLICT
 
@@ -73,7 +73,7 @@ def canary_routes(canaries: CanaryReplays) -> APIRouter:
 
         It stops at the first that fails in the same way again. If one of the group runs already, the answer is that one.
         """
-        canary = await canaries.begin(request.group, request.decision(request.reason), caller.brands)
+        canary = await canaries.begin(request.group, request.decision(request.reason, caller), caller.brands)
         if canary is None:
             raise RefusalError(
                 codes.DEAD_LETTER_NOT_READY,
@@ -107,7 +107,7 @@ def canary_routes(canaries: CanaryReplays) -> APIRouter:
     ) -> CanaryReplayView:
         """Begins no further step; replays that are on their way stay so. One that has ended stays as it is."""
         await _find(canaries, canary_id, caller)
-        await canaries.stop(canary_id, request.by if request else None)
+        await canaries.stop(canary_id, named(request.by if request else None, caller))
         return CanaryReplayView.of(await _find(canaries, canary_id, caller))
 
     return routes

@@ -13,7 +13,7 @@ from chassis.http.callers import Caller
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import INVALID_CURSOR, RefusalError
 from monitor import problem_codes as codes
-from monitor.dead_letters.api_models import OperationRequest, StopRequest
+from monitor.dead_letters.api_models import OperationRequest, StopRequest, named
 from monitor.dead_letters.domain import OperationVerb
 from monitor.dead_letters.mass_operations import MassOperation, MassOperations, OperationState
 from monitor.dead_letters.routes import refusing_slow_searches
@@ -74,7 +74,7 @@ def mass_operation_routes(operations: MassOperations) -> APIRouter:
         """
         with refusing_slow_searches():
             begun = await operations.begin(
-                request.verb, request, request.decision(request.reason), caller.brands
+                request.verb, request, request.decision(request.reason, caller), caller.brands
             )
         return DeadLetterOperationView.of(begun)
 
@@ -105,7 +105,7 @@ def mass_operation_routes(operations: MassOperations) -> APIRouter:
     ) -> DeadLetterOperationView:
         """Leaves the rest as it is; replays that are on their way stay so. One that has ended stays as it ended."""
         await find(caller, operation_id)
-        await operations.stop(operation_id, (request or StopRequest()).by)
+        await operations.stop(operation_id, named((request or StopRequest()).by, caller))
         return DeadLetterOperationView.of(await find(caller, operation_id))
 
     return routes

@@ -178,7 +178,7 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
         dead = _identity(dead_letter_id)
         asked = request or ReplayRequest()
         outcome = await operations.replay(
-            dead, asked.decision(asked.reason), caller.brands, asked.limits(), asked.redirect_to
+            dead, asked.decision(asked.reason, caller), caller.brands, asked.limits(), asked.redirect_to
         )
         return await _decided(database, dead, caller, "replayed", outcome)
 
@@ -200,7 +200,7 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
         caller: MayOperate, dead_letter_id: str, request: DiscardRequest
     ) -> FullDeadLetterView:
         dead = _identity(dead_letter_id)
-        outcome = await operations.discard(dead, request.decision(request.reason), caller.brands)
+        outcome = await operations.discard(dead, request.decision(request.reason, caller), caller.brands)
         return await _decided(database, dead, caller, "discarded", outcome)
 
     @routes.post(
@@ -213,7 +213,7 @@ def _operating_routes(database: Database, operations: DeadLetterOperations) -> A
     ) -> FullDeadLetterView:
         """Opens it again, or resolves it if its work was done since; an open one stays as it is."""
         dead = _identity(dead_letter_id)
-        outcome = await operations.restore(dead, request.decision(request.reason), caller.brands)
+        outcome = await operations.restore(dead, request.decision(request.reason, caller), caller.brands)
         return await _decided(database, dead, caller, "restored", outcome)
 
     return routes
@@ -228,7 +228,7 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
         summary="Replay open dead letters, oldest first",
     )
     async def replay_dead_letters(caller: MayOperate, request: BulkReplayRequest) -> BulkReplayStarted:
-        decision = request.decision(request.reason)
+        decision = request.decision(request.reason, caller)
         with refusing_slow_searches():
             done = await operations.replay_all(
                 _selection(request, caller), request.limit, decision, request.limits(), request.redirect_to
@@ -241,7 +241,7 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
         summary="Discard open dead letters, oldest first",
     )
     async def discard_dead_letters(caller: MayOperate, request: BulkDiscardRequest) -> BulkDiscarded:
-        decision = request.decision(request.reason)
+        decision = request.decision(request.reason, caller)
         with refusing_slow_searches():
             done = await operations.discard_all(_selection(request, caller), request.limit, decision)
         return BulkDiscarded(discarded=len(done.ids), ids=done.ids, next=done.last)
@@ -255,7 +255,7 @@ def _bulk_routes(database: Database, operations: DeadLetterOperations) -> APIRou
 
         Those that were replayed before their discard stay discarded.
         """
-        decision = request.decision(request.reason)
+        decision = request.decision(request.reason, caller)
         with refusing_slow_searches():
             done = await operations.restore_all(_selection(request, caller), request.limit, decision)
         return BulkRestored(restored=len(done.ids), resolved=done.resolved, ids=done.ids, next=done.last)

@@ -26,7 +26,7 @@ from orchestrator.cycles.housekeeping import Housekeeping
 from orchestrator.cycles.keyword_rows import KeywordRow, load_keywords
 from orchestrator.cycles.models import Keyword
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
-from orchestrator.cycles.store import BRAND_WAITS, Cycle, NewCycle, lock_brand, waiting
+from orchestrator.cycles.store import BRAND_WAITS, Cycle, NewCycle, RequestedLimits, lock_brand, waiting
 from orchestrator.cycles.waits import note_waits
 
 __all__ = [
@@ -44,6 +44,7 @@ __all__ = [
     "Keyword",
     "KeywordRow",
     "NewCycle",
+    "RequestedLimits",
     "ReusedKeyError",
     "begin_cycle",
     "begin_cycle_in",

@@ -10,10 +10,18 @@ from typing import Final, assert_never
 import structlog
 
 from chassis.database.pool import DatabaseUnavailableError
-from envelope import new_event_id
+from envelope import MICROS, new_event_id
 from messaging import Database, Transaction
 from orchestrator.audits import BY_THE_CLOCK, audit_in
-from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, CycleId, NewCycle, begin_cycle_in, readable
+from orchestrator.cycles import (
+    DEFAULT_LIMITS,
+    BrandLimits,
+    CycleId,
+    NewCycle,
+    RequestedLimits,
+    begin_cycle_in,
+    readable,
+)
 from orchestrator.schedule import store
 from orchestrator.schedule.domain import ScheduleKind, ScheduleState
 from orchestrator.schedule.store import Firing, Schedule
@@ -112,6 +120,7 @@ class Scheduler:
                 refresh=schedule.refresh,
                 submitted_by=f"schedule {schedule.name}",
                 distinct=schedule.distinct.intersection(keywords),
+                limits=_limits_of(schedule),
             ),
             self._limits,
             together=False,
@@ -131,3 +140,13 @@ class Scheduler:
                 given_up = Firing(tried.standing.due_at, now, None, None, 0, 0, why)
                 await store.insert_firing(tx.connection, schedule.schedule_id, given_up)
                 log.error("firing_given_up", brand=schedule.brand_slug, schedule=schedule.name, reason=why)
+
+
+def _limits_of(schedule: Schedule) -> RequestedLimits:
+    hours, cost = schedule.deadline_hours, schedule.max_cost
+    return RequestedLimits(
+        deadline_hours=hours,
+        max_cost=None if cost is None else round(cost * MICROS),
+        brand_deadline=hours is None,
+        brand_max_cost=cost is None,
+    )

@@ -67,6 +67,8 @@ async def put(
         priorities=request.own_priorities(),
         distinct=request.distinct_ones(),
         refresh=request.refresh,
+        deadline_hours=request.deadline_hours,
+        max_cost=request.max_cost,
         cron=plan.timetable.cron if plan.timetable else None,
         time_zone=request.time_zone,
         plan=plan,
@@ -125,6 +127,10 @@ def _kind_of(name: str, request: ScheduleRequest) -> ScheduleKind:
                 f"'{WEEKLY_AUDIT}' has the brand looked over: give it a cron expression and a time zone, and no keywords; keywords"
                 " go into a schedule of another name"
             )
+        if request.deadline_hours is not None or request.max_cost is not None:
+            raise ScheduleConflictError(
+                f"'{WEEKLY_AUDIT}' submits no keywords: leave deadline_hours and max_cost out"
+            )
         return ScheduleKind.AUDIT
     if not request.keywords:
         raise ScheduleConflictError("keywords: give at least one to hand in")
@@ -146,6 +152,8 @@ def _asks_for(request: ScheduleRequest, plan: SchedulePlan, schedule: Schedule) 
         request.own_priorities(),
         request.distinct_ones(),
         request.refresh,
+        request.deadline_hours,
+        request.max_cost,
     ) == (
         schedule.plan,
         schedule.time_zone,
@@ -153,6 +161,8 @@ def _asks_for(request: ScheduleRequest, plan: SchedulePlan, schedule: Schedule) 
         schedule.priorities,
         schedule.distinct,
         schedule.refresh,
+        schedule.deadline_hours,
+        schedule.max_cost,
     )
 
 

@@ -59,6 +59,10 @@ class ScheduleRequest(RequestBody):
     """One for each keyword, if they differ; null means `distinct`."""
     refresh: bool = False
     """Whether existing articles on the keywords are rewritten; without it, such keywords end with the existing article."""
+    deadline_hours: Annotated[int | None, Field(ge=1, le=8760, examples=[48])] = None
+    """Hours from each submission on, after which a keyword without an article is refused; left out or null: as the brand says."""
+    max_cost: Annotated[float | None, Field(ge=0.01, le=1_000_000, examples=[5.0])] = None
+    """US dollars that the paid calls for each submission may cost; left out or null: as the brand says."""
     cron: Annotated[str | None, Field(max_length=200, examples=["0 6 * * SUN"])] = None
     """Minute, hour, day of the month, month, day of the week; in `time_zone`."""
     time_zone: Annotated[str, Field(max_length=60, examples=["Europe/Berlin"])] = "UTC"
@@ -125,6 +129,10 @@ class ScheduleListItem(View):
     time_zone: Annotated[str, Field(examples=["Europe/Berlin"])]
     priority: Priority
     refresh: bool
+    deadline_hours: int | None
+    """Hours from each submission on; null: as the brand says."""
+    max_cost: float | None
+    """US dollars for each submission; null: as the brand says."""
     keywords: Annotated[int, Field(examples=[52])]
     """Keywords in the list."""
     take: int | None
@@ -197,6 +205,8 @@ def _shown(schedule: Schedule) -> dict[str, Any]:
         "time_zone": schedule.time_zone,
         "priority": schedule.priority,
         "refresh": schedule.refresh,
+        "deadline_hours": schedule.deadline_hours,
+        "max_cost": schedule.max_cost,
         "keywords": len(plan.keywords),
         "take": plan.take,
         "handed_in": standing.position,

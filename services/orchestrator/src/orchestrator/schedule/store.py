@@ -25,7 +25,7 @@ from orchestrator.schedule.domain import (
 
 _COLUMNS: Final = """
     select schedule_id, brand_slug, name, kind, keywords, take, position, priority, priorities, refresh, cron, time_zone, state, due_at,
-           try_at, failures, reason, created_at, updated_at, distinct_keywords
+           try_at, failures, reason, created_at, updated_at, distinct_keywords, deadline_hours, max_cost
     from schedules
 """
 
@@ -53,6 +53,10 @@ class Schedule:
     """The keywords that are subjects of their own."""
     refresh: bool
     """Whether existing articles on its keywords are rewritten."""
+    deadline_hours: int | None
+    """Until when the work on each submission may take; None: as the brand says."""
+    max_cost: float | None
+    """US dollars for each submission; None: as the brand says."""
     cron: str | None
     time_zone: str
     plan: SchedulePlan
@@ -115,8 +119,8 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
             """
             insert into schedules (schedule_id, brand_slug, name, keywords, take, position, priority, cron, time_zone,
                                    state, due_at, try_at, failures, reason, created_at, updated_at, kind, refresh,
-                                   priorities, distinct_keywords)
-            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
+                                   priorities, distinct_keywords, deadline_hours, max_cost)
+            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)
             on conflict (brand_slug, name) do nothing returning true
             """,
             schedule.schedule_id,
@@ -139,6 +143,8 @@ async def insert(connection: Connection, schedule: Schedule) -> bool:
             schedule.refresh,
             json.dumps(dict(schedule.priorities)),
             sorted(schedule.distinct),
+            schedule.deadline_hours,
+            schedule.max_cost,
         )
     )
 
@@ -151,7 +157,7 @@ async def replace_with(connection: Connection, schedule: Schedule) -> None:
         update schedules
         set keywords = $2, take = $3, position = $4, priority = $5, cron = $6, time_zone = $7, state = $8, due_at = $9,
             try_at = $10, failures = $11, reason = $12, refresh = $13, priorities = $14, distinct_keywords = $15,
-            updated_at = now()
+            deadline_hours = $16, max_cost = $17, updated_at = now()
         where schedule_id = $1
         """,
         schedule.schedule_id,
@@ -169,6 +175,8 @@ async def replace_with(connection: Connection, schedule: Schedule) -> None:
         schedule.refresh,
         json.dumps(dict(schedule.priorities)),
         sorted(schedule.distinct),
+        schedule.deadline_hours,
+        schedule.max_cost,
     )
 
 
@@ -321,6 +329,8 @@ def _schedule(row: asyncpg.Record) -> Schedule:
         priorities={keyword: Priority(own) for keyword, own in json.loads(row["priorities"]).items()},
         distinct=frozenset(row["distinct_keywords"]),
         refresh=row["refresh"],
+        deadline_hours=row["deadline_hours"],
+        max_cost=row["max_cost"],
         cron=cron,
         time_zone=zone,
         plan=SchedulePlan(tuple(row["keywords"]), row["take"], timetable),
