@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
+from client import Address, AddressError, ClientError, UnreachableError, etag_of
 from console.service_clients import SharedTransport
 
 STEPS = 40
@@ -79,3 +80,46 @@ async def test_a_transport_that_closes_ends_what_still_connects(service: str, lo
         del transport, task
         gc.collect()
     assert lost == []
+
+
+async def test_a_request_has_the_key_its_fields_and_nothing_of_a_browser() -> None:
+    from client.services.social import AsyncSocial  # noqa: PLC0415  (generated)
+
+    seen: list[httpx.Request] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        seen.append(request)
+        return httpx.Response(
+            200,
+            json={"items": [], "next": None, "post_id": "p1"},
+            headers={"ETag": '"1"', "Set-Cookie": "a=b"},
+        )
+
+    social = AsyncSocial(Address("http://social.example/", "be_key"), transport=httpx.MockTransport(answer))
+    for _ in range(2):
+        found = await social.list_brand_posts("acme", q="tea & cake", limit=5)
+    assert (found["items"], etag_of(found)) == ([], '"1"')
+    for request in seen:
+        assert str(request.url) == "http://social.example/v1/brands/acme/posts?q=tea+%26+cake&limit=5"
+        assert request.headers["authorization"] == "Bearer be_key"
+        assert request.headers["host"] == "social.example"
+        assert {"cookie", "accept-encoding"}.isdisjoint(request.headers)
+    await social.move_post("p1", at=None)
+    assert (seen[-1].method, seen[-1].headers["content-type"]) == ("PUT", "application/json")
+
+
+@pytest.mark.parametrize(
+    ("address", "error"),
+    [
+        (Address("http://social.example", "be_ключ"), AddressError),
+        (Address("http://social.example:no", "be_key"), UnreachableError),
+    ],
+)
+async def test_a_malformed_address_or_key_is_an_error_of_the_client(
+    address: Address, error: type[ClientError]
+) -> None:
+    from client.services.social import AsyncSocial  # noqa: PLC0415  (generated)
+
+    social = AsyncSocial(address, transport=httpx.MockTransport(lambda _: httpx.Response(200)))
+    with pytest.raises(error):
+        await social.list_brand_posts("acme")

@@ -249,6 +249,8 @@ class AsyncService(_Caller):
         super().__init__(address)
         self._transport = transport
         self._timeout = timeout
+        self._headers: list[tuple[bytes, bytes]] | None = None
+        self._extensions: dict[str, Any] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -277,12 +279,48 @@ class AsyncService(_Caller):
     async def _send(self, request: Request) -> "httpx.Response":
         import httpx  # noqa: PLC0415
 
-        http = self.connect()
         try:
-            response = await http.request(request.method, f"{self._url}{request.path}", **request.arguments())
+            if self._transport is not None:
+                response = await self._send_by(self._transport, request)
+            else:
+                response = await self.connect().request(
+                    request.method, f"{self._url}{request.path}", **request.arguments()
+                )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(error) from error
         self._check(response)
+        return response
+
+    async def _send_by(self, transport: "httpx.AsyncBaseTransport", request: Request) -> "httpx.Response":
+        """Sends a request without a client of httpx: that costs as much time as the rest, and 20 kB for each person who watches a page.
+
+        There are no cookies, redirects or proxies between services, and no compression, which costs both sides more than it saves.
+        """
+        import httpx  # noqa: PLC0415
+
+        if self._headers is None:
+            options = self._options(self._find())
+            try:
+                self._headers = httpx.Headers(options["headers"]).raw
+            except ValueError as error:
+                raise self._malformed(error) from error
+            self._extensions = {"timeout": httpx.Timeout(self._timeout).as_dict()}
+        given = request.arguments()
+        sent = httpx.Request(
+            request.method,
+            f"{self._url}{request.path}",
+            params=given.pop("params") or None,
+            headers=[*self._headers, *given.pop("headers").items()],
+            extensions=self._extensions,
+            **given,
+        )
+        response = await transport.handle_async_request(sent)
+        response.request = sent
+        try:
+            await response.aread()
+        except BaseException:
+            await response.aclose()
+            raise
         return response
 
     async def _json(self, request: Request, fields: Sequence[str] = ()) -> Any:

@@ -133,10 +133,15 @@ async def read_counts(clients: PersonClients, brand: str) -> dict[str, int]:
     """What waits for a decision, by screen of the navigation; up to MOST_COUNTED of each."""
     drafts, posts = await read_each(
         clients.orchestrator.list_drafts(brand=brand, state="waiting", limit=MOST_COUNTED),
-        clients.social.list_brand_posts(brand, state="waiting", limit=MOST_COUNTED),
+        # The number alone: the posts have their texts.
+        clients.social.get_post_count(brand, state="waiting"),
     )
-    found = {"drafts": drafts, "posts": posts}
-    return {name: len(answer["items"]) for name, answer in found.items() if "items" in answer}
+    counts = {}
+    if "items" in drafts:
+        counts["drafts"] = len(drafts["items"])
+    if "count" in posts:
+        counts["posts"] = min(posts["count"], MOST_COUNTED)
+    return counts
 
 
 async def read_each(*reads: Awaitable[Any]) -> list[Any]:
