@@ -3,6 +3,7 @@
 import gzip
 import re
 from datetime import timedelta
+from html import unescape
 from typing import Any
 
 import httpx
@@ -136,3 +137,16 @@ async def test_a_month_with_hundreds_of_entries_stays_whole_and_light(
     assert len(gzip.compress(answer.content)) < 60_000
     listed = await person.get(CALENDAR, params={"view": "list", "day": last.isoformat()})
     assert f"Post {MANY}" in listed.text
+    # A list that is longer than its page goes on from its end, until it has shown all.
+    seen, address = set[str](), f"{CALENDAR}?view=list&day={first.date().isoformat()}"
+    for _ in range(MANY):
+        page = (await person.get(address)).text
+        seen |= set(re.findall(r"Post (\d+)", page))
+        further = re.search(
+            r'href="(\?[^"]*since=[^"]*)"', page.partition("Go on from there")[0].rpartition("<p")[2]
+        )
+        if further is None:
+            break
+        address = f"{CALENDAR}{unescape(further[1])}"
+    within = int(timedelta(days=14) / timedelta(minutes=57))
+    assert {str(number) for number in range(1, min(within, MANY) - 30)} <= seen

@@ -33,6 +33,8 @@ from console.watching.pages import LivePage, read_each
 
 NAVIGATION: Final = (NavigationEntry("calendar", "/b/{brand}/calendar", 55),)
 _PAGE: Final = 200
+_LISTED: Final = 100
+"""Entries of each service in a list, which goes on from there: the page is quick, and short enough to be read."""
 _MOST_PAGES: Final = {"list": 1, "week": 10, "month": 10}
 """Pages that are read of a service's calendar, by view; beyond them the page says from when on entries are missing."""
 _DONE: Final = frozenset({"move", "first", "slot", "unschedule"})
@@ -186,11 +188,12 @@ async def _read(viewer: PageViewer, brand: str, wanted: CalendarQuery, zone: Zon
             await _read_days(viewer, brand, wanted, zone, a_day, found)
     entries: dict[str, list[Any]] = {"articles": found.articles, "posts": found.posts}
     after: dict[str, str | None] = dict.fromkeys(asked)
+    limit = _LISTED if a_day is None else _PAGE
     for _ in range(_MOST_PAGES[wanted.view]):
         answers = await viewer.gather(
             **{
                 name: service.list_calendar_entries(
-                    brand=brand, from_=begin, to=end, after=after[name], limit=_PAGE
+                    brand=brand, from_=begin, to=end, after=after[name], limit=limit
                 )
                 for name, service in asked.items()
             }
