@@ -120,6 +120,8 @@ class Catalogue(Mapping[str, MessageType]):
             name, so a service that may bind to the exchange could also consume the queue.
         events_queue_formerly: names from earlier versions. Messages on the way under such a name still arrive, and
             `python -m messaging topology` moves those that lie there.
+        event_log: the service that keeps all events for others, beside the router, from the queue `event_log_queue`; None: none does.
+        event_log_queue: its queue.
         subject: payload fields that say what a message is about; spans carry them as `<system>.<field>`.
         identity: payload fields that an edit of a dead letter may not change; those with ids (UUIDs) never may.
         recorder: the service that records dead letters and replays them; None: operators use the broker's own tools.
@@ -141,6 +143,8 @@ class Catalogue(Mapping[str, MessageType]):
         router: str | None = None,
         events_queue: str | None = None,
         events_queue_formerly: Collection[str] = (),
+        event_log: str | None = None,
+        event_log_queue: str = "event-log",
         subject: Collection[str] = (),
         identity: Collection[str] = (),
         recorder: str | None = None,
@@ -152,6 +156,8 @@ class Catalogue(Mapping[str, MessageType]):
         self.router = router
         self.events_queue = events_queue or (f"{router}-events" if router else None)
         self.events_queue_formerly = tuple(events_queue_formerly)
+        self.event_log = event_log
+        self.event_log_queue = event_log_queue if event_log else None
         self.subject = tuple(subject)
         self.identity = frozenset(identity)
         self.recorder = recorder
@@ -193,6 +199,12 @@ class Catalogue(Mapping[str, MessageType]):
 
     def command_queue(self, service: str) -> str:
         return f"{service}-commands"
+
+    def queues_of(self, entry: MessageType) -> tuple[str, ...]:
+        """The queues that get the messages of a type: that of its handler, and that of the log of events."""
+        if entry.kind is MessageKind.EVENT and self.event_log_queue is not None:
+            return (entry.queue, self.event_log_queue)
+        return (entry.queue,)
 
     def names_of(self, queue: str) -> tuple[str, ...]:
         """All names of a queue, the current one first."""
@@ -239,12 +251,12 @@ class Catalogue(Mapping[str, MessageType]):
     def _check(self, lines: Collection[MessageSpec]) -> None:
         if len(self._types) < len(lines) or len(self._by_payload) < len(lines):
             raise ValueError("each message type needs a name and a payload class of its own")
-        if self.events_queue == self.events:
+        if self.events in {self.events_queue, self.event_log_queue}:
             raise ValueError(
-                f"the queue of the events needs a name other than their exchange's, {self.events}: the broker grants by name"
+                f"a queue of events needs a name other than their exchange's, {self.events}: the broker grants by name"
             )
         named = {name for line in lines for name in (*line.producers, line.to) if name}
-        named |= {name for name in (self.router, self.recorder) if name is not None}
+        named |= {name for name in (self.router, self.recorder, self.event_log) if name is not None}
         if strangers := sorted(named - set(self.services)):
             raise ValueError(f"not among the services {', '.join(self.services)}: {', '.join(strangers)}")
 

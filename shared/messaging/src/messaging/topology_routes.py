@@ -1,5 +1,6 @@
 """`GET /v1/backbone/topology`: who sends what to whom, by the catalogue; part of `backbone_routes`."""
 
+from itertools import product
 from typing import Annotated
 
 from fastapi import APIRouter
@@ -51,11 +52,17 @@ def topology_of(catalogue: Catalogue) -> TopologyView:
     routes: dict[tuple[str, str, str], list[str]] = {}
     for entry in catalogue.values():
         exchange = COMMANDS if entry.kind is MessageKind.COMMAND else catalogue.events
-        for producer in entry.producers:
-            routes.setdefault((producer, exchange, entry.queue), []).append(entry.name)
+        for producer, queue in product(entry.producers, catalogue.queues_of(entry)):
+            routes.setdefault((producer, exchange, queue), []).append(entry.name)
     consumers = {catalogue.command_queue(each): each for each in catalogue.services}
-    if catalogue.events_queue is not None and catalogue.router is not None:
-        consumers[catalogue.events_queue] = catalogue.router
+    consumers |= {
+        queue: service
+        for queue, service in (
+            (catalogue.events_queue, catalogue.router),
+            (catalogue.event_log_queue, catalogue.event_log),
+        )
+        if queue is not None and service is not None
+    }
     return TopologyView(
         services=catalogue.services,
         exchanges=(COMMANDS, catalogue.events),

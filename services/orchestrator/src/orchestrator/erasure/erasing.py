@@ -18,6 +18,7 @@ from envelope.brand.payloads import (
     ContentErase,
     DatabaseFellBack,
     DeadLettersErase,
+    EventsErase,
     ResearchErase,
     SocialErase,
 )
@@ -30,7 +31,7 @@ from orchestrator.erasure.store import OWN, Erasure
 log = structlog.get_logger(__name__)
 
 FIRST: Final = frozenset({"monitor"})
-THEN: Final = frozenset({"publisher", "research", "social"})
+THEN: Final = frozenset({"events", "publisher", "research", "social"})
 EVERYBODY: Final = FIRST | THEN
 """The gateway, if there is one, follows after these."""
 ELSEWHERE_FOR: Final = timedelta(days=30)
@@ -151,6 +152,8 @@ def _command(service: str, erasure: Erasure) -> BrandErasure:
     match service:
         case "monitor":
             return DeadLettersErase(brand_slug=brand, erasure_id=erasure_id)
+        case "events":
+            return EventsErase(brand_slug=brand, erasure_id=erasure_id)
         case "publisher":
             return ContentErase(brand_slug=brand, erasure_id=erasure_id)
         case "research":

@@ -159,6 +159,7 @@ _PAYLOADS: Final[tuple[tuple[Payload, type[Payload] | None], ...]] = (
     (payloads.ResearchErase(**_ERASURE), payloads.BrandErased),
     (payloads.ContentErase(**_ERASURE), payloads.BrandErased),
     (payloads.SocialErase(**_ERASURE), payloads.BrandErased),
+    (payloads.EventsErase(**_ERASURE), payloads.BrandErased),
     (
         payloads.AuditCompleted(
             brand_slug="the-daily-grind",

@@ -307,6 +307,10 @@ class DeadLettersErase(BrandErasure):
     """Remove the dead letters of the brand's messages, so that none is replayed."""
 
 
+class EventsErase(BrandErasure):
+    """Remove the brand's events that are kept for others."""
+
+
 class BrandErased(Payload):
     """`service` has removed the brand's data and ignores late messages about it; `removed` has the numbers by kind."""
 

@@ -24,6 +24,7 @@ REGISTRY: Final = (
     ServiceEntry("publisher", 8012, calls=("gateway", "orchestrator"), most_replicas=6),
     ServiceEntry("social", 8013, calls=("gateway", "orchestrator"), most_replicas=4),
     ServiceEntry("monitor", 8014, calls=("gateway", "orchestrator", "social", "publisher", "research")),
+    ServiceEntry("events", 8017, calls=("orchestrator",)),
     ServiceEntry("gateway", 8015, calls=("orchestrator",), takes_messages=False),
     ServiceEntry(
         "console",

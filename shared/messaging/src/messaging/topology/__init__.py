@@ -12,6 +12,7 @@ from messaging.topology.queues import (
     dead_letter_queue,
     declare,
     describe,
+    event_queues,
     exchanges,
     work_queues,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "dead_letter_queue",
     "declare",
     "describe",
+    "event_queues",
     "exchanges",
     "work_queues",
 ]

@@ -92,6 +92,8 @@ def service_permissions(catalogue: Catalogue, service: str) -> Permissions:
 
 def _consumed_by(catalogue: Catalogue, service: str) -> tuple[str, ...]:
     queues = _unique(entry.queue for entry in catalogue.values() if service in entry.consumers)
+    if service == catalogue.event_log and catalogue.event_log_queue is not None:
+        queues = (*queues, catalogue.event_log_queue)
     if service != catalogue.recorder:
         return queues
     return (*queues, *(dead_letter_queue(queue) for queue in work_queues(catalogue)))

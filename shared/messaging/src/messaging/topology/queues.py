@@ -56,8 +56,12 @@ def dead_letter_queue(queue: str) -> str:
 
 def work_queues(catalogue: Catalogue) -> tuple[str, ...]:
     """Every queue that a service consumes, without dead-letter queues."""
-    commands = map(catalogue.command_queue, catalogue.services)
-    return (*commands, catalogue.events_queue) if catalogue.events_queue else tuple(commands)
+    return (*map(catalogue.command_queue, catalogue.services), *event_queues(catalogue))
+
+
+def event_queues(catalogue: Catalogue) -> tuple[str, ...]:
+    """The queues that get every event: the router's, and that of the log of events."""
+    return tuple(filter(None, (catalogue.events_queue, catalogue.event_log_queue)))
 
 
 def _work_queue(name: str) -> Queue:
@@ -91,17 +95,17 @@ def exchanges(catalogue: Catalogue) -> tuple[str, ...]:
 def describe(catalogue: Catalogue) -> Topology:
     """The topology of the whole system."""
     work = work_queues(catalogue)
-    events = catalogue.events_queue
+    of_events = event_queues(catalogue)
     # By its former names, too: retries and dead letters may wait for days in an outbox before they leave.
     named = [(name, key) for name in work for key in catalogue.names_of(name)]
     return Topology(
         exchanges=exchanges(catalogue),
         queues=(*map(_work_queue, work), *map(_dead_letter_queue, work)),
         bindings=(
-            *(Binding(COMMANDS, name, name) for name in work if name != events),
+            *(Binding(COMMANDS, name, name) for name in work if name not in of_events),
             # Every event, not only the types known today: one that an older consumer does not know is
             # dead-lettered with its reason instead of coming back to its sender as unroutable.
-            *((Binding(catalogue.events, events, "#"),) if events else ()),
+            *(Binding(catalogue.events, name, "#") for name in of_events),
             *(Binding(RETURNS, name, key) for name, key in named),
             *(Binding(RETURNS, dead_letter_queue(name), dead_letter_queue(key)) for name, key in named),
             *(Binding(DEAD_LETTERS, dead_letter_queue(name), key) for name, key in named),

@@ -162,7 +162,9 @@ class AsyncApiDocument:
     def _messages_of(self, queue: str) -> tuple[str, ...]:
         """The messages that a service receives from a queue."""
         if queue in self._work:
-            return tuple(entry.name for entry in self._catalogue.values() if entry.queue == queue)
+            return tuple(
+                entry.name for entry in self._catalogue.values() if queue in self._catalogue.queues_of(entry)
+            )
         return (DEAD_LETTER,)
 
     def _channels(self) -> Node:

@@ -1,0 +1,71 @@
+"""Wires the service together: settings, database, handlers, API and background tasks."""
+
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from chassis.http.client import Peer
+from chassis.http.introspection import callers_by_key
+from envelope.brand import CATALOGUE
+from envelope.brand.payloads import DatabaseFellBack, EventsErase
+from events.erasure import erase
+from events.http_api import create_api
+from events.live.follower import EventFollower
+from events.log import recording, store
+from events.settings import Settings
+from events.subscriptions import store as subscriptions
+from messaging import CommitLoss, Database, QueuePolicy, Service, Transaction, on_batch
+
+_MOST_STREAMS: Final = 0.4
+"""Share of the process's connections that live streams may take."""
+
+
+class EventsService(Service):
+    """The service; its live streams end before its server does, which would wait for them."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__("events", settings, CATALOGUE)
+        self.follower = EventFollower(self.connections, most=int(settings.http_connections * _MOST_STREAMS))
+
+    async def _finish_work(self, grace_seconds: float) -> None:
+        self.follower.stop()
+        await super()._finish_work(grace_seconds)
+
+
+def build(settings: Settings) -> EventsService:
+    service = EventsService(settings)
+    assert CATALOGUE.event_log_queue is not None
+    service.consume(
+        CATALOGUE.event_log_queue,
+        on_batch(recording.record, *recording.PAYLOADS),
+        # Nobody waits for these: large batches save time.
+        policy=QueuePolicy(max_batch_size=300, max_batch_timeout=0.1),
+    )
+    service.consume("events-commands", on_batch(erase, EventsErase))
+    keeper = (
+        None
+        if settings.orchestrator_url is None
+        else Peer(
+            "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
+        )
+    )
+    callers = callers_by_key(keeper, settings.service_key, service.closes)
+    service.serve(create_api(service.database, callers, service.follower))
+    service.background("live events", service.follower.follow)
+    service.poll(
+        "days of events",
+        partial(_forget_old, service.database, settings.keep_events_days),
+        every=timedelta(hours=1),
+    )
+    service.on_commit_loss(_tell_of_loss)
+    return service
+
+
+async def _forget_old(database: Database, kept_days: int) -> None:
+    async with database.connection() as connection:
+        await store.maintain(connection, kept_days)
+        await subscriptions.skip_forgotten(connection)
+
+
+async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:
+    tx.send(DatabaseFellBack(service="events", kept_until=loss.kept_until))

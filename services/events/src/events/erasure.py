@@ -1,0 +1,23 @@
+"""Erases a brand: its events. What was erased elsewhere stays told, so that other systems can follow."""
+
+from typing import Final
+
+from chassis import Connection
+from envelope.brand import CATALOGUE
+from envelope.brand.payloads import BrandErased
+from events.subscriptions import store as subscriptions
+from messaging.erasure import ErasedBrands
+
+ERASURES: Final = ErasedBrands("events")
+TELLS_OF_ERASURES: Final = CATALOGUE.type_of(BrandErased).name
+
+
+async def _remove(connection: Connection, brand: str) -> dict[str, int]:
+    status = await connection.execute(
+        "delete from events where brand_slug = $1 and type <> $2", brand, TELLS_OF_ERASURES
+    )
+    await subscriptions.forget_brand(connection, brand)
+    return {"events": int(status.rpartition(" ")[2])}
+
+
+erase: Final = ERASURES.handler(_remove, BrandErased)

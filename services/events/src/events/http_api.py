@@ -1,0 +1,42 @@
+"""The HTTP API: the feed of events, the live stream, and subscriptions."""
+
+from fastapi import FastAPI
+
+from chassis.http.api import add_routes, api
+from chassis.http.audit.routes import keep_audit_log
+from chassis.http.callers import Authorise
+from events import problem_codes
+from events.feed_routes import feed_routes
+from events.live.follower import EventFollower
+from events.subscriptions.routes import ACKNOWLEDGE, PULL, subscription_routes
+from messaging import Database
+from messaging.backbone_routes import backbone_routes
+from messaging.doctor_routes import doctor_routes
+from messaging.edit_routes import EDIT_BODIES
+from messaging.message_routes import message_routes
+from messaging.problem_codes import ALL as MESSAGE_CODES
+from messaging.retry_routes import retry_routes
+
+
+def create_api(database: Database, authorise: Authorise, follower: EventFollower) -> FastAPI:
+    app = api(
+        "Brand Engine: events",
+        authorise,
+        codes=(*problem_codes.ALL, *MESSAGE_CODES),
+        larger_bodies=EDIT_BODIES,
+        answers=database,
+        takes_api_keys=True,
+        description="What happened, for other systems: as a feed, as a live stream, and for readers that pull.",
+    )
+    add_routes(
+        app,
+        feed_routes(database, follower),
+        *subscription_routes(database),
+        retry_routes(database),
+        message_routes(database),
+        doctor_routes(database),
+        backbone_routes(database),
+    )
+    # Taking events changes nothing that anybody would look up.
+    keep_audit_log(app, database, changes_nothing=(PULL, ACKNOWLEDGE))
+    return app

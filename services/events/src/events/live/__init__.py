@@ -1,0 +1,1 @@
+"""Events as they come, over server-sent events."""

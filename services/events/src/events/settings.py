@@ -1,0 +1,27 @@
+"""Settings of the service, from environment variables."""
+
+from pydantic import Field, SecretStr
+
+from chassis import KeyedSettings, WebAddress
+from chassis.service_keys import PairKeysText, sent_to
+from messaging import ServiceSettings
+
+
+class Settings(ServiceSettings, KeyedSettings):
+    http_port: int = Field(default=8017, ge=0, le=65535)
+    http_connections: int = Field(
+        default=2048, ge=16, le=65_536, description="open connections at most; each live stream takes one"
+    )
+    keep_events_days: int = Field(default=30, ge=1, le=365, description="days for which events are kept")
+    orchestrator_url: WebAddress | None = Field(
+        default=None,
+        description="address of the orchestrator, which validates API keys; unset: only SERVICE_KEY opens the API",
+    )
+    events_to_orchestrator_key: PairKeysText = Field(
+        default=None,
+        description="key that events sends to the orchestrator: the first of a comma-separated list; unset: SERVICE_KEY",
+    )
+
+    @property
+    def key_for_orchestrator(self) -> SecretStr:
+        return sent_to("EVENTS_TO_ORCHESTRATOR_KEY", self.events_to_orchestrator_key, self.service_key)

@@ -1,0 +1,1 @@
+"""Subscriptions: readers that pull events, and say which they have handled."""
