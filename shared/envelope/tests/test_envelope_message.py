@@ -67,9 +67,11 @@ FIELDS: dict[str, st.SearchStrategy[object]] = {
     "overwrite": st.booleans(),
     "approval": st.sampled_from(["everything", "nothing"]),
     **dict.fromkeys(
-        ("until", "began_at", "ended_at", "since", "kept_until", "covers_until", "finished_at"), MOMENTS
+        ("until", "began_at", "ended_at", "since", "kept_until", "covers_until", "finished_at", "edited_at"),
+        MOMENTS,
     ),
     **dict.fromkeys(("as_of", "asked_since"), st.none() | MOMENTS),
+    "content": st.dictionaries(words(20, min_size=1), words(20), max_size=3),
     "work_ids": st.lists(st.uuids(), max_size=4).map(tuple),
     "finished_by": st.none() | st.uuids(),
     "known_posts": st.lists(KNOWN_POSTS, max_size=3).map(tuple),

@@ -164,6 +164,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
         PairAccess(
             "monitor", settings.monitor_to_orchestrator_key, READ_BY_MONITOR, scopes=OPERATORS_READING
         ),
+        PairAccess("events", settings.events_to_orchestrator_key, frozenset({ASKED_WHOSE_A_KEY_IS})),
         PairAccess("gateway", settings.gateway_to_orchestrator_key, frozenset({ASKED_WHOSE_A_KEY_IS})),
     ]
     callers = PairKeys(RequestAuthenticator(service.database, ServiceKey(settings.service_key)), pairs)

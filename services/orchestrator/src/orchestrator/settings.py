@@ -25,6 +25,7 @@ class Settings(ServiceSettings, KeyedSettings):
     publisher_to_orchestrator_key: PairKeysText = None
     social_to_orchestrator_key: PairKeysText = None
     monitor_to_orchestrator_key: PairKeysText = None
+    events_to_orchestrator_key: PairKeysText = None
     gateway_to_orchestrator_key: PairKeysText = None
     """The keys with which these services call; any of several is valid. Each allows only the routes its service reads."""
 

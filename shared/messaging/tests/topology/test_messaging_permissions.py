@@ -39,6 +39,7 @@ CONSUMES = {
     "publisher": {"publisher-commands"},
     "social": {"social-commands"},
     "monitor": {"monitor-commands", *DEAD},
+    "events": {"events-commands", "event-log"},
 }
 # What an outbox or the records of a version before may still name.
 FORMERLY = {"orchestrator": {"brand-events"}, "monitor": {"brand-events", "brand-events-dlq"}}
@@ -94,6 +95,12 @@ PUBLISHES = {
         ("brand-events", "database.fell_back"),
         *(("returns", queue) for queue in {*QUEUES, *FORMERLY["monitor"]}),
         ("dead-letters", "monitor-commands"),
+    },
+    "events": {
+        ("commands", "monitor-commands"),
+        ("brand-events", "brand.erased"),
+        ("brand-events", "database.fell_back"),
+        *((exchange, queue) for exchange in ("returns", "dead-letters") for queue in CONSUMES["events"]),
     },
 }
 FOR_THE_DOCTOR = ("returns", "nowhere")

@@ -62,14 +62,14 @@ def granted(rabbitmq_api: httpx.Client, vhost: str, user: str) -> tuple[dict[str
 
 @pytest.mark.extended
 @pytest.mark.usefixtures("users_to_be")
-async def test_five_users_are_made_and_renewed(
+async def test_users_are_made_and_renewed(
     rabbitmq_url: str, rabbitmq_api_url: str, rabbitmq_api: httpx.Client
 ) -> None:
     vhost = vhost_of(rabbitmq_url)
     environment = {"RABBITMQ_API_URL": rabbitmq_api_url, "RABBITMQ_VHOST": vhost, **PASSWORDS}
     first = run(**environment)
     assert (first.returncode, first.stderr) == (0, "")
-    assert first.stdout == "renewed the users orchestrator, research, publisher, social, monitor\n"
+    assert first.stdout == "renewed the users orchestrator, research, publisher, social, monitor, events\n"
     for service in SERVICES:
         allowed = permissions.service_permissions(CATALOGUE, service)
         expected = {"configure": allowed.configure, "write": allowed.write, "read": allowed.read}
@@ -131,7 +131,7 @@ def test_what_is_missing_is_named() -> None:
     done = run(RESEARCH_BROKER_PASSWORD="p")
     assert done.returncode == 1
     assert done.stderr.startswith(
-        "cannot renew the users: not set: MONITOR_BROKER_PASSWORD, ORCHESTRATOR_BROKER_PASSWORD, "
+        "cannot renew the users: not set: EVENTS_BROKER_PASSWORD, MONITOR_BROKER_PASSWORD, ORCHESTRATOR_BROKER_PASSWORD, "
     )
     assert "RABBITMQ_API_URL" in done.stderr
     assert "RESEARCH_BROKER_PASSWORD" not in done.stderr
