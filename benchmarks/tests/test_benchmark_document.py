@@ -98,6 +98,11 @@ def whole_run() -> list[ResultRow]:
         ResultRow("operator_pages", "ours, a chain", extra={"worst_ms": 400.0, "keywords": 1_000}),
         ResultRow("ledger", "ours, the monitor", extra={"monitor_us_per_message": 5.0}),
         ResultRow("ledger", "ours, a sender", extra={"ratio_to_without_ledger": 0.97}),
+        ResultRow("event_log", "ours, taken in", msgs_per_s=6_000.0, gate="passed"),
+        ResultRow("event_log", "ours, pulled", msgs_per_s=2_500.0, gate="passed"),
+        ResultRow("event_log", "ours, pages", p50_ms=9.0, gate="passed", extra={"p95_ms": 30.0, "kept_events": 10**7}),
+        ResultRow("event_log", "ours, a day forgotten", gate="passed", extra={"worst_ms": 40.0}),
+        ResultRow("event_log", "ours, watched live", gate="passed", extra={"streams": 500, "streams_mb": 40.0}),
         ResultRow("command_start", "brandctl submit", extra={"cpu_ms": 190.0, "ratio_to_libraries": 1.9}),
     ]  # fmt: skip
 

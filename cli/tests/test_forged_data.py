@@ -17,6 +17,7 @@ from uuid import UUID
 
 import pytest
 
+import events.http_api
 import gateway.http_api
 import monitor.http_api
 import publisher.api
@@ -97,6 +98,8 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "notifications list": (),
     "keywords show": ("tea", "--brand", "acme"),
     "chain": (ID,),
+    "events follow": ("--stop-after", "1"),
+    "events list": (),
     "messages list": (),
     "messages running": (),
     "notifications log": (),
@@ -132,6 +135,9 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "receipts repeat": (ID, "--yes"),
     "retries cancel": (ID, "--service", "publisher", "--reason", "no"),
     "retries list": (),
+    "subscriptions": ("crm",),
+    "subscriptions delete": ("crm", "--yes"),
+    "subscriptions list": (),
     "retries run-now": (ID, "--service", "publisher"),
     "schedules": ("acme", "weekly"),
     "schedules list": ("acme",),
@@ -177,7 +183,7 @@ ELSEWHERE: Final = {
     "trace",  # asks Jaeger: see the tests of traces
 }
 SAY_LITTLE: Final = {
-    "accounts app", "accounts disconnect", "newsletter again", "newsletter remove",
+    "subscriptions delete", "subscriptions revive", "subscriptions create", "accounts app", "accounts disconnect", "newsletter again", "newsletter remove",
     "close-missing", "dead-letters discard", "dead-letters replay", "dead-letters restore", "documents release", "documents remove", "drafts looked", "keys revoke",
     "notifications remove", "posts remove-rules", "targets reset", "queues pause", "queues resume", "retries cancel", "retries run-now",
     "keys rotate", "providers disconnect", "providers rotate", "schedules remove", "schedules run", "spend resume", "spend stop",
@@ -188,6 +194,7 @@ MAY_GO_ON: Final = {
     "accounts check",
     "brands erase",
     "ledger",
+    "subscriptions show",
     "notifications test",
     "retries cancel",
     "retries run-now",
@@ -229,6 +236,7 @@ class Forger(ThreadingHTTPServer):
         apps = (
             http_api(anything, anything),
             monitor.http_api.create_api(anything, anything, anything),
+            events.http_api.create_api(anything, anything, anything),
             research.http_api.create_api(anything, anything, look_again=lambda: None),
             gateway.http_api.create_api(anything, anything),
             social.api.create_api(anything, anything, anything, anything, feeds=anything),
@@ -301,7 +309,16 @@ def test_nothing_forged_reaches_the_terminal(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for service in ("ORCHESTRATOR", "MONITOR", "RESEARCH", "GATEWAY", "SOCIAL", "PUBLISHER", "CONSOLE"):
+    for service in (
+        "ORCHESTRATOR",
+        "MONITOR",
+        "RESEARCH",
+        "GATEWAY",
+        "SOCIAL",
+        "PUBLISHER",
+        "EVENTS",
+        "CONSOLE",
+    ):
         monkeypatch.setenv(f"{service}_URL", f"http://127.0.0.1:{forger.server_port}")
     monkeypatch.setenv("SERVICE_KEY", "test-service-key-0123456789")
     monkeypatch.setenv("NO_COLOR", "1")

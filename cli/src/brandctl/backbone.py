@@ -7,6 +7,7 @@ from brandctl.commands import Result
 from brandctl.listing import Listing
 from client.errors import ClientError
 from client.pages import read_if_known
+from client.services.events import Events
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
@@ -74,7 +75,12 @@ _PARTS: Final = Listing(
 
 
 def backbone(
-    orchestrator: Orchestrator, research: Research, publisher: Publisher, social: Social, monitor: Monitor
+    orchestrator: Orchestrator,
+    research: Research,
+    publisher: Publisher,
+    social: Social,
+    monitor: Monitor,
+    events: Events,
 ) -> Result:
     """Shows the queues and outboxes of all services, and whether each is ready; exit code 1 if one cannot be reached.
 
@@ -88,7 +94,7 @@ def backbone(
     """
     found: list[dict[str, Any]] = []
     away: list[str] = []
-    for each in (orchestrator, research, publisher, social, monitor):
+    for each in (orchestrator, research, publisher, social, monitor, events):
         try:
             part = read_if_known(each.get_backbone)
         except ClientError as error:

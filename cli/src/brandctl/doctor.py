@@ -12,6 +12,7 @@ from brandctl.errors import CommandError
 from brandctl.listing import Listing
 from client.errors import ClientError
 from client.pages import read_if_known
+from client.services.events import Events
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
@@ -39,6 +40,7 @@ def doctor(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
+    events: Events,
     api_url: Annotated[str | None, typer.Option(envvar="RABBITMQ_API_URL")] = None,
     vhost: Annotated[str | None, typer.Option(envvar="RABBITMQ_VHOST")] = None,
 ) -> Result:
@@ -60,7 +62,7 @@ def doctor(
     """
     found: list[dict[str, Any]] = []
     away: list[str] = []
-    for each in (orchestrator, research, publisher, social, monitor):
+    for each in (orchestrator, research, publisher, social, monitor, events):
         try:
             report = read_if_known(each.check_servers)
         except ClientError as error:

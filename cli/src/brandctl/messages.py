@@ -16,6 +16,7 @@ from brandctl.times import parse_moment, to_second
 from client.errors import ClientError
 from client.message_services import MessageServiceName
 from client.pages import read_if_known
+from client.services.events import Events
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
@@ -106,6 +107,7 @@ def list_messages(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
+    events: Events,
     service: MessageServiceName | None = None,
     type_name: Annotated[str | None, typer.Option("--type")] = None,
     state: _State | None = None,
@@ -139,7 +141,7 @@ def list_messages(
         raise UsageError("--after continues the list of one service: give --service, too")
     chosen = [
         each
-        for each in (orchestrator, research, publisher, social, monitor)
+        for each in (orchestrator, research, publisher, social, monitor, events)
         if service in {None, each.service}
     ]
     answers, away = ask_each(
@@ -175,7 +177,12 @@ def list_messages(
 
 @app.command("running")
 def list_running_messages(
-    orchestrator: Orchestrator, research: Research, publisher: Publisher, social: Social, monitor: Monitor
+    orchestrator: Orchestrator,
+    research: Research,
+    publisher: Publisher,
+    social: Social,
+    monitor: Monitor,
+    events: Events,
 ) -> Result:
     """Lists messages that have been in a handler for a second or more; exit code 1 if a service cannot be reached.
 
@@ -186,7 +193,8 @@ def list_running_messages(
         brandctl messages running --json | jq -r '.items[] | select(.is_orphaned) | .message_id'
     """
     answers, away = ask_each(
-        (orchestrator, research, publisher, social, monitor), lambda client: client.list_running_messages()
+        (orchestrator, research, publisher, social, monitor, events),
+        lambda client: client.list_running_messages(),
     )
     found = [{"service": name, **item} for name, page in answers.items() for item in page["items"]]
     listed = _RUNNING.of({"items": found}, found)

@@ -9,6 +9,7 @@ from brandctl.errors import CommandError
 from brandctl.operator_names import By, who
 from client.errors import ClientError
 from client.pages import read_if_known
+from client.services.events import Events
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
@@ -39,6 +40,7 @@ def pause(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
+    events: Events,
     queue: _Queue,
     reason: Annotated[str, typer.Option()],
     by: By = None,
@@ -56,7 +58,7 @@ def pause(
     """
     if not reason.strip():
         raise typer.BadParameter("say why", param_hint="--reason")
-    service = _consumer((orchestrator, research, publisher, social, monitor), queue)
+    service = _consumer((orchestrator, research, publisher, social, monitor, events), queue)
     answer = service.pause_queue(queue=queue, reason=reason, by=who(by))
     done = "is paused" if answer["is_changed"] else "was paused already"
     return _shown(answer, done)
@@ -69,6 +71,7 @@ def resume(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
+    events: Events,
     queue: _Queue,
     by: By = None,
 ) -> Result:
@@ -78,7 +81,7 @@ def resume(
 
         brandctl queues resume publisher-commands
     """
-    service = _consumer((orchestrator, research, publisher, social, monitor), queue)
+    service = _consumer((orchestrator, research, publisher, social, monitor, events), queue)
     answer = service.resume_queue(queue=queue, by=who(by))
     return _shown(answer, "is resumed" if answer["is_changed"] else "was not paused")
 

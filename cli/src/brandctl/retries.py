@@ -21,13 +21,14 @@ from brandctl.terminal import note
 from client.errors import ClientError
 from client.message_services import MessageServiceName
 from client.pages import read_if_known
+from client.services.events import Events
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
 from client.services.research import Research
 from client.services.social import Social
 
-_Any = Orchestrator | Research | Publisher | Social | Monitor
+_Any = Orchestrator | Research | Publisher | Social | Monitor | Events
 
 app = Group(
     "retries",
@@ -71,6 +72,7 @@ def list_retries(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
+    events: Events,
     service: MessageServiceName | None = None,
     type_name: Annotated[str | None, typer.Option("--type")] = None,
     correlation_id: str | None = None,
@@ -93,7 +95,7 @@ def list_retries(
     found: list[Any] = []
     more: dict[str, str] = {}
     away: list[str] = []
-    for each in (orchestrator, research, publisher, social, monitor):
+    for each in (orchestrator, research, publisher, social, monitor, events):
         if service not in {None, each.service}:
             continue
         try:
@@ -130,6 +132,7 @@ def run_now(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
+    events: Events,
     service: Annotated[MessageServiceName, typer.Option()],
     ids: _Ids = None,
     type_name: Annotated[str | None, typer.Option("--type")] = None,
@@ -151,7 +154,7 @@ def run_now(
         type_name: All messages of this type.
         correlation_id: All messages of this chain.
     """
-    chosen = _chosen((orchestrator, research, publisher, social, monitor), service)
+    chosen = _chosen((orchestrator, research, publisher, social, monitor, events), service)
     selection = _selection(chosen, ids, type_name, correlation_id, "run", yes=yes)
     return _changed(partial(chosen.run_retries, by=who(by)), selection, "due now")
 
@@ -163,6 +166,7 @@ def cancel(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
+    events: Events,
     service: Annotated[MessageServiceName, typer.Option()],
     reason: Annotated[str, typer.Option()],
     ids: _Ids = None,
@@ -188,7 +192,7 @@ def cancel(
     """
     if not reason.strip():
         raise typer.BadParameter("say why", param_hint="--reason")
-    chosen = _chosen((orchestrator, research, publisher, social, monitor), service)
+    chosen = _chosen((orchestrator, research, publisher, social, monitor, events), service)
     selection = _selection(chosen, ids, type_name, correlation_id, "cancel", yes=yes)
     return _changed(partial(chosen.cancel_retries, by=who(by), reason=reason), selection, "cancelled")
 

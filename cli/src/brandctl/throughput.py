@@ -9,6 +9,7 @@ from brandctl.commands import Result
 from brandctl.listing import Listing
 from client.errors import ClientError
 from client.pages import read_if_known
+from client.services.events import Events
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
@@ -51,6 +52,7 @@ def throughput(
     publisher: Publisher,
     social: Social,
     monitor: Monitor,
+    events: Events,
     hours: Annotated[int, typer.Option(min=1, max=168)] = 24,
 ) -> Result:
     """Shows what became of messages by type, and how long they waited and were worked on; exit code 1 if a service is away.
@@ -68,7 +70,7 @@ def throughput(
     """
     found: list[dict[str, Any]] = []
     away: list[str] = []
-    for each in (orchestrator, research, publisher, social, monitor):
+    for each in (orchestrator, research, publisher, social, monitor, events):
         try:
             part = read_if_known(partial(each.get_figures, hours=hours))
         except ClientError as error:

@@ -172,6 +172,18 @@ def _of_operators(stock: str, least: int, key: str) -> Callable[[Sequence[Result
     return figure
 
 
+def _of_event_log(system: str, key: str, least: int = 0) -> Callable[[Sequence[ResultRow]], float | None]:
+    """None for a quick run, which keeps fewer events and has fewer streams."""
+
+    def figure(rows: Sequence[ResultRow]) -> float | None:
+        row = _of(rows, "event_log", system)
+        if row is None or max(row.extra.get("kept_events", 0), row.extra.get("streams", 0)) < least:
+            return None
+        return row.msgs_per_s if key == "msgs_per_s" else row.extra.get(key)
+
+    return figure
+
+
 def _largest_p99(scenario: str) -> Callable[[Sequence[ResultRow]], float | None]:
     def figure(rows: Sequence[ResultRow]) -> float | None:
         found = [row.p99_ms for row in rows if row.scenario == scenario and row.p99_ms is not None]
@@ -264,6 +276,29 @@ GOALS: Final = (
         _extra("ledger", "ratio_to_without_ledger", min),
         0.95,
         "x",
+    ),
+    Goal("event_log, taken in", _of_event_log("ours, taken in", "msgs_per_s"), 5_000, "/s"),
+    Goal("event_log, pulled by two readers", _of_event_log("ours, pulled", "msgs_per_s"), 2_000, "/s"),
+    Goal(
+        "event_log, p95 of a page beside 10,000,000 events",
+        _of_event_log("ours, pages", "p95_ms", 10**7),
+        50,
+        " ms",
+        at_most=True,
+    ),
+    Goal(
+        "event_log, a day forgotten",
+        _of_event_log("ours, a day forgotten", "worst_ms"),
+        100,
+        " ms",
+        at_most=True,
+    ),
+    Goal(
+        "event_log, 500 live streams",
+        _of_event_log("ours, watched live", "streams_mb", 500),
+        60,
+        " MB",
+        at_most=True,
     ),
     Goal(
         "command_start beside loading its libraries",

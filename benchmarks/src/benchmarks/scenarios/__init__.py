@@ -7,6 +7,7 @@ from benchmarks.scenarios import (
     commands,
     console,
     corpus,
+    event_log,
     first_page,
     gateway,
     growth,
@@ -45,5 +46,6 @@ SCENARIOS: Final[Scenarios] = {
     "console": console.console,
     "operator_pages": operator_pages.operator_pages,
     "ledger": ledger.ledger,
+    "event_log": event_log.event_log,
     "command_start": commands.command_start,
 }

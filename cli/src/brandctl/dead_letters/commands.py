@@ -14,6 +14,7 @@ from brandctl.dead_letters.filters import DeadLetterSelection, with_filters
 from brandctl.dead_letters.operations import operations, stop
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import out
+from client.services.events import Events
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
@@ -51,6 +52,7 @@ def list_letters(
     research: Research,
     publisher: Publisher,
     social: Social,
+    events: Events,
     state: Literal["open", "replaying", "resolved", "discarded", "all"] = "open",
     *,
     wanted: DeadLetterSelection,
@@ -82,7 +84,7 @@ def list_letters(
         groups: list[Any] = monitor.summarize_dead_letters(state=wanted_state, queue=wanted.queue)["groups"]
         if not groups:
             return Result({"groups": groups}, error="No dead letters match.")
-        present = PresentCode((orchestrator, research, publisher, social, monitor))
+        present = PresentCode((orchestrator, research, publisher, social, monitor, events))
         groups = [
             {**each, "code_since": count_code(each.get("codes", ()), each["count"], present)}
             for each in groups
@@ -104,6 +106,7 @@ def show(
     research: Research,
     publisher: Publisher,
     social: Social,
+    events: Events,
     dead: Annotated[str, typer.Argument(metavar="ID", parser=parse_reference)],
     raw: bool = False,
 ) -> Result:
@@ -119,7 +122,7 @@ def show(
     """
     read = monitor.reveal_dead_letter if raw else monitor.get_dead_letter
     letter: dict[str, Any] = {**read(dead)}
-    present = PresentCode((orchestrator, research, publisher, social, monitor))
+    present = PresentCode((orchestrator, research, publisher, social, monitor, events))
     letter["code_since"] = code_since(letter, present)
     return Result(letter, lambda: view.show_full(out(), letter))
 

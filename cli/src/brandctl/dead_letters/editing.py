@@ -15,6 +15,7 @@ from brandctl.operator_names import By, who
 from brandctl.short_ids import parse_reference
 from brandctl.terminal import printable
 from client.errors import RefusedError
+from client.services.events import Events
 from client.services.monitor import Monitor
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
@@ -33,6 +34,7 @@ def edit(
     research: Research,
     publisher: Publisher,
     social: Social,
+    events: Events,
     dead: Annotated[str, typer.Argument(metavar="ID", parser=parse_reference)],
     file: Annotated[Path | None, typer.Option(exists=True, dir_okay=False)] = None,
     setting: Annotated[list[str] | None, typer.Option("--set", metavar="FIELD=VALUE")] = None,
@@ -68,7 +70,7 @@ def edit(
         raise typer.BadParameter("give either --file or --set", param_hint="--set")
     seen: Any = monitor.get_dead_letter(dead)
     letter: Any = monitor.reveal_dead_letter(dead) if seen.get("payload_hidden") else seen
-    service = _consumer_of(letter, (orchestrator, research, publisher, social, monitor))
+    service = _consumer_of(letter, (orchestrator, research, publisher, social, monitor, events))
     original = letter["payload"]
     if file is not None:
         payload = kept_hidden(_read(file), seen["payload"]["payload"], original["payload"])

@@ -21,6 +21,7 @@ from console.page_names import name_pages
 from console.texts import Texts
 
 if TYPE_CHECKING:
+    from client.services.events import AsyncEvents
     from client.services.gateway import AsyncGateway
     from client.services.monitor import AsyncMonitor
     from client.services.orchestrator import AsyncOrchestrator
@@ -259,6 +260,10 @@ class PersonClients:
     @property
     def social(self) -> "AsyncSocial":
         return cast("AsyncSocial", self._client("social"))
+
+    @property
+    def events(self) -> "AsyncEvents":
+        return cast("AsyncEvents", self._client("events"))
 
     @property
     def publisher(self) -> "AsyncPublisher":

@@ -26,6 +26,7 @@ class Settings(AppSettings):
     publisher_url: WebAddress = "http://127.0.0.1:8012"
     social_url: WebAddress = "http://127.0.0.1:8013"
     monitor_url: WebAddress = "http://127.0.0.1:8014"
+    events_url: WebAddress = "http://127.0.0.1:8017"
     gateway_url: WebAddress = "http://127.0.0.1:8015"
     jaeger_public_url: WebAddress | None = None
     """Address of Jaeger for browsers; pages of chains link to their traces there. None: they do not."""
@@ -59,5 +60,5 @@ class Settings(AppSettings):
     @property
     def service_urls(self) -> dict[str, str]:
         """Base URLs by service."""
-        names = ("orchestrator", "research", "publisher", "social", "monitor", "gateway")
+        names = ("orchestrator", "research", "publisher", "social", "monitor", "events", "gateway")
         return {name: getattr(self, f"{name}_url") for name in names}

@@ -47,7 +47,15 @@ async def erasures_sent(database: Database) -> Counter[str]:
     return Counter({kind: n for kind, n in (await sent(database)).items() if kind.endswith(".erase")})
 
 
-ONCE = Counter({"dead_letters.erase": 1, "research.erase": 1, "content.erase": 1, "social.erase": 1})
+ONCE = Counter(
+    {
+        "dead_letters.erase": 1,
+        "research.erase": 1,
+        "content.erase": 1,
+        "social.erase": 1,
+        "events.erase": 1,
+    }
+)
 
 
 @pytest.fixture

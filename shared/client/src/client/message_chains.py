@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from client.message_services import MESSAGE_SERVICES
+from client.message_services import CHAIN_SERVICES
 
 PLACE: Final = re.compile("[0-9]{1,17}-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """A place in a list of messages: the cursor of a page."""
@@ -30,11 +30,11 @@ class ChainPage:
 def read_places(cursor: str) -> dict[str, str | None]:
     """Returns the services that a page reads and where it begins in each; None: at the start. Strange parts are left out."""
     if not cursor:
-        return dict.fromkeys(MESSAGE_SERVICES)
+        return dict.fromkeys(CHAIN_SERVICES)
     found: dict[str, str | None] = {}
     for part in cursor.split(_BETWEEN):
         name, _, place = part.partition(".")
-        if name in MESSAGE_SERVICES and (not place or PLACE.fullmatch(place)):
+        if name in CHAIN_SERVICES and (not place or PLACE.fullmatch(place)):
             found[name] = place or None
     return found
 

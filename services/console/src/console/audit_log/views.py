@@ -13,7 +13,16 @@ from urllib.parse import urlencode
 from client.people_keys import key_name
 from console.list_filters import midnight_of, read_day, read_fields
 
-SERVICES: Final = ("orchestrator", "research", "publisher", "social", "monitor", "gateway", "console")
+SERVICES: Final = (
+    "orchestrator",
+    "research",
+    "publisher",
+    "social",
+    "monitor",
+    "events",
+    "gateway",
+    "console",
+)
 OWN: Final = "console"
 PAGE_SIZE: Final = 50
 COLUMNS: Final = (

@@ -15,7 +15,7 @@ from starlette.responses import Response
 from chassis.http.callers import Scope
 from client import message_chains
 from client.errors import ClientError, RefusedError
-from client.message_services import MESSAGE_SERVICES
+from client.message_services import CHAIN_SERVICES
 from console.chains import views
 from console.list_files.answers import file_answer
 from console.list_files.writing import PAGE_ROWS, Format, ListPages
@@ -129,7 +129,7 @@ async def _ask_about(viewer: PageViewer, text: str) -> list[Any]:
         content_id = post["content_id"]
     found = await _ask_each(
         viewer,
-        MESSAGE_SERVICES,
+        CHAIN_SERVICES,
         lambda client, _: client.list_messages(message_id=known, limit=1),
     )
     of_article = await viewer.ask_one("orchestrator", keywords(content_id=content_id, limit=1))
@@ -210,14 +210,14 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
         ),
         _ask_each(
             viewer,
-            MESSAGE_SERVICES if is_first else (),
+            CHAIN_SERVICES if is_first else (),
             lambda client, _: client.list_messages(
                 correlation_id=correlation_id, state="waiting", limit=views.MOST_FAILURES
             ),
         ),
         _ask_each(
             viewer,
-            MESSAGE_SERVICES if is_first else (),
+            CHAIN_SERVICES if is_first else (),
             lambda client, _: client.list_running_messages(),
         ),
         viewer.ask_one(

@@ -29,7 +29,7 @@ REGISTRY: Final = (
     ServiceEntry(
         "console",
         8016,
-        calls_for_people=("orchestrator", "research", "publisher", "social", "monitor", "gateway"),
+        calls_for_people=("orchestrator", "research", "publisher", "social", "monitor", "events", "gateway"),
         takes_messages=False,
     ),
 )

@@ -1,0 +1,1 @@
+"""Commands of the service that keeps all events for other systems."""
