@@ -122,7 +122,7 @@ def feed_routes(database: Database, follower: EventFollower) -> APIRouter:
         except NoRoomError:
             raise RefusalError(
                 codes.TOO_MANY_STREAMS,
-                "as many live streams are open as this process takes; try again, or read `GET /v1/events`",
+                "as many live streams are open as this process takes; try again later, or read page by page",
                 headers={"Retry-After": "30"},
             ) from None
         return StreamingResponse(
