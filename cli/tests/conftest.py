@@ -62,7 +62,8 @@ async def lone_orchestrator(
     }
     async with running(build(Settings.model_validate(settings))) as service:
         away = {
-            f"{name}_URL": "http://127.0.0.1:9" for name in ("RESEARCH", "PUBLISHER", "SOCIAL", "MONITOR")
+            f"{name}_URL": "http://127.0.0.1:9"
+            for name in ("RESEARCH", "PUBLISHER", "SOCIAL", "MONITOR", "EVENTS")
         }
         url = f"http://127.0.0.1:{service.port}"
         yield Operator(tmp_path, {"ORCHESTRATOR_URL": url, "SERVICE_KEY": KEY, **away})

@@ -176,7 +176,7 @@ async def test_a_brand_is_erased_once_that_is_meant(
     assert (begun.code, "not every service has answered" in begun.err) == (1, True)
     assert (await api.get("/v1/brands/acme")).status_code == 404
     erasure = (await api.get("/v1/brands/acme/erasure")).json()
-    for service in ("monitor", "research", "publisher", "social"):
+    for service in ("monitor", "research", "publisher", "social", "events"):
         receipt = BrandErased(
             brand_slug="acme", erasure_id=erasure["erasure_id"], service=service, removed={"things": 3}
         )

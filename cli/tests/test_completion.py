@@ -48,7 +48,7 @@ def test_every_command_and_option_is_offered() -> None:
         ("brandctl brands set acme --approval ", {"everything", "first", "nothing"}),
         ("brandctl completion ", {"bash", "zsh", "fish", "--help"}),
         ("brandctl keys create --scope read --scope sub", {"submit"}),
-        ("/somewhere/bin/brandctl sub", {"subjects", "submit"}),
+        ("/somewhere/bin/brandctl sub", {"subjects", "submit", "subscriptions"}),
         # Files, which bash finds by itself.
         ("brandctl submit acme --file key", set()),
         ("brandctl drafts list --limit ", set()),

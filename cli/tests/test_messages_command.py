@@ -22,7 +22,10 @@ def id_at(at: datetime) -> UUID:
 
 @pytest.fixture
 def messages(api: httpx.AsyncClient, tmp_path: Path) -> Operator:
-    away = {f"{name}_URL": "http://127.0.0.1:9" for name in ("RESEARCH", "PUBLISHER", "SOCIAL", "MONITOR")}
+    away = {
+        f"{name}_URL": "http://127.0.0.1:9"
+        for name in ("RESEARCH", "PUBLISHER", "SOCIAL", "MONITOR", "EVENTS")
+    }
     variables = {"ORCHESTRATOR_URL": str(api.base_url), "SERVICE_KEY": KEY, **away}
     return Operator(tmp_path, variables, "messages")
 

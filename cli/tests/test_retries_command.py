@@ -21,7 +21,10 @@ MESSAGE = str(UUID(int=7))
 
 @pytest.fixture
 def retries(api: httpx.AsyncClient, tmp_path: Path) -> Operator:
-    away = {f"{name}_URL": "http://127.0.0.1:9" for name in ("RESEARCH", "PUBLISHER", "SOCIAL", "MONITOR")}
+    away = {
+        f"{name}_URL": "http://127.0.0.1:9"
+        for name in ("RESEARCH", "PUBLISHER", "SOCIAL", "MONITOR", "EVENTS")
+    }
     variables = {"ORCHESTRATOR_URL": str(api.base_url), "SERVICE_KEY": KEY, **away}
     return Operator(tmp_path, variables, "retries")
 

@@ -23,7 +23,7 @@ _COPIED: Final = {
         r"^ +(?:- )?MONITOR_(?:DATABASE|RUNTIME|BROKER)_PASSWORD(?:_FILE: .*)?\n",
         r"^  MONITOR_(?!TO_)\w+: \{file: .*\n",
         r"^  migrate-monitor:\n(?:.+\n)+\n",
-        r"^      MONITOR_URL: http://monitor:8014\n(?=      RESEARCH_URL)",
+        r"^      MONITOR_URL: http://monitor:8014\n(?=      EVENTS_URL: .*\n      RESEARCH_URL)",
     ),
     ".env.example": (r"^MONITOR_(?:DATABASE|RUNTIME|BROKER)_PASSWORD=\n", r"^# MONITOR_REPLICAS=2\n"),
     "docs/settings.md": (r"^\| monitor \| 8014 \|\n",),
@@ -57,11 +57,11 @@ _COPIED: Final = {
 """File → patterns of the monitor's entries, each of which is repeated below itself for the new service."""
 
 _EXTENDED: Final = {
-    "README.md": (("services/monitor/       dead letters, notifications", "services/monitor/       dead letters, notifications    services/NAME/  notes"),),
-    "pyproject.toml": (('"monitor", "gateway"', '"monitor", "NAME", "gateway"'), ("| monitor |", "| monitor | NAME |"), ('"messaging", "monitor"', '"messaging", "monitor", "NAME"')),
-    "deploy/observability/prometheus/alerts.yml": (("|monitor|", "|monitor|NAME|"),),
+    "README.md": (("services/events/  what happened, for others", "services/events/  what happened, for others    services/NAME/  notes"),),
+    "pyproject.toml": (('"events", "gateway"', '"events", "NAME", "gateway"'), ("| events |", "| events | NAME |"), ('"monitor", "events", "orch', '"monitor", "events", "NAME", "orch')),
+    "deploy/observability/prometheus/alerts.yml": (("|events|", "|events|NAME|"),),
     "deploy/kubernetes/components/database-operator/cluster.yaml": (
-        ("monitor,monitor_runtime,", "monitor,monitor_runtime,NAME,NAME_runtime,"),
+        ("events,events_runtime,", "events,events_runtime,NAME,NAME_runtime,"),
     ),
 }  # fmt: skip
 """File → parts of lines that list all services, and the same with the new one."""

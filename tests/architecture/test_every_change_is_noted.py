@@ -25,6 +25,8 @@ CHANGES_NOTHING = {
     "/v1/accounts/{name}/check": "what is learned is the other side's, and a transaction must not wait for it",
     "/v1/content/{content_id}/check": "checks a text that is longer than an address may be, and stores nothing",
     "/v1/posts/{post_id}/count": "counts a text that is longer than an address may be, and stores nothing",
+    "/v1/subscriptions/{name}/pull": "readers take thousands of events a minute, and what is left to take is all that changes",
+    "/v1/subscriptions/{name}/ack": "likewise",
     "/v1/dead-letters/outcomes": "asks about more ids than an address has room for",
 }
 

@@ -28,6 +28,7 @@ FIXED_IN_COMPOSE = OF_THE_IMAGE | {
     "BACKUP_RECORD": "in the folder of BACKUP_RECORD_FOLDER, which is mounted there",
     **dict.fromkeys(
         (
+            "EVENTS_URL",
             "GATEWAY_URL",
             "MONITOR_URL",
             "ORCHESTRATOR_URL",

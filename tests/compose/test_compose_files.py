@@ -142,7 +142,7 @@ def test_a_service_has_its_own_broker_user_and_its_own_database(service: str) ->
 
 def test_what_is_for_everybody_has_an_address_of_its_own_and_all_else_is_for_this_machine() -> None:
     ports = {name: container["ports"] for name, container in everything().items() if "ports" in container}
-    ours = {"orchestrator", "publisher", "social", "monitor", "console"}
+    ours = {"orchestrator", "publisher", "social", "monitor", "events", "console"}
     assert set(ports) == {*ours, "rabbitmq", "caddy", *PAGES}
     for name, each in ports.items():
         match name:
@@ -197,7 +197,7 @@ def test_what_has_a_host_port_is_where_one_can_be_opened() -> None:
 
 def test_the_gateway_is_asked_by_those_who_need_it() -> None:
     asking = {name for name, container in everything().items() if "gateway" in container["networks"]}
-    assert asking == {"gateway", "orchestrator", "research", "publisher", "social", "monitor", "console"}
+    assert asking == {*SERVICES, "gateway", "console"}
 
 
 def test_the_proxy_is_believed_where_nobody_else_asks_for_others() -> None:

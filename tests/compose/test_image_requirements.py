@@ -59,7 +59,10 @@ def test_nothing_for_tests_or_of_other_services_is_selected(service: str) -> Non
 @pytest.mark.parametrize(
     ("package", "having"),
     [
-        ("fastapi", {"orchestrator", "publisher", "research", "social", "monitor", "gateway", "console"}),
+        (
+            "fastapi",
+            {"orchestrator", "publisher", "research", "social", "monitor", "events", "gateway", "console"},
+        ),
         ("httpx", {"gateway", "console"}),
         ("lxml", {"research"}),
         ("protego", {"gateway"}),

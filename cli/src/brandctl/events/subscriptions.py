@@ -98,7 +98,7 @@ def create(
         begin: Whether a new one begins with what comes from now on, or with the oldest event that is kept.
         max_deliveries: After so many deliveries that are not acknowledged, an event is a dead letter.
     """
-    made = events.put_subscription(
+    made = events.set_subscription(
         name, brands=brand or None, types=type_ or None, begin=begin, max_deliveries=max_deliveries
     )
     return Result(

@@ -3,13 +3,9 @@
 from typing import Final
 
 from chassis import Connection
-from envelope.brand import CATALOGUE
 from envelope.brand.payloads import BrandErased
+from events.erased import ERASURES, TELLS_OF_ERASURES
 from events.subscriptions import store as subscriptions
-from messaging.erasure import ErasedBrands
-
-ERASURES: Final = ErasedBrands("events")
-TELLS_OF_ERASURES: Final = CATALOGUE.type_of(BrandErased).name
 
 
 async def _remove(connection: Connection, brand: str) -> dict[str, int]:

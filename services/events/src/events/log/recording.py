@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from envelope import DomainMessage, MessageKind, Payload
 from envelope.brand import CATALOGUE
-from events.erasure import ERASURES, TELLS_OF_ERASURES
+from events.erased import ERASURES, TELLS_OF_ERASURES
 from events.log import store
 from messaging import Transaction
 from messaging.erasure import is_of_erased_brand

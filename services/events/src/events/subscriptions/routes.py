@@ -210,7 +210,7 @@ def _managing(database: Database) -> APIRouter:
             return SubscriptionState.with_backlog(found, await store.read_backlog(connection, found))
 
     @routes.put("/{name}", summary="Make a subscription")
-    async def put_subscription(caller: MayOperate, name: Name, form: SubscriptionForm) -> SubscriptionView:
+    async def set_subscription(caller: MayOperate, name: Name, form: SubscriptionForm) -> SubscriptionView:
         """Makes it, or sets `max_deliveries` of one that is there. What it selects never changes: make another for other events."""
         check_types(form.types or [])
         brands = _brands(form.brands, caller)
