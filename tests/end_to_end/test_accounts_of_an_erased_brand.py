@@ -98,7 +98,7 @@ async def test_its_accounts_go_when_all_have_answered_and_others_keep_theirs(bot
     await both.connect("rivals", "rival")
     await both.connect("everybodys", "*")
     url = str(both.api.base_url)
-    erasure_id = await both.erasing("orchestrator", "monitor", "research", "social")
+    erasure_id = await both.erasing("orchestrator", "monitor", "research", "social", "events")
     assert await both.finish(url)
     assert (await both.erasure()).ended_at is None
     assert len(await both.connected()) == 4

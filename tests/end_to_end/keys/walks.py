@@ -228,6 +228,7 @@ async def fill_social(walk: Walk, database: Database) -> None:
             post_id,
             content_id,
         )
+    today = datetime.now(UTC).date().isoformat()
     (pending,) = (await done(walk, "GET", "/v1/posts", params={"state": "waiting"}))["items"]
     again = {"kind": "evergreen", "cool_down_days": 30, "at_most": 3}
     slots = {"slots": [{"times": ["09:00"]}]}
@@ -246,6 +247,8 @@ async def fill_social(walk: Walk, database: Database) -> None:
         "content_id": Place(content_id),
         "account": Place("mastodon-eu", "nobodys-own"),
         "/v1/activity since": Place("2026-11-01T00:00:00Z", "2026-11-01T00:00:00Z"),
+        # The post of tomorrow is among its days.
+        "/v1/calendar/days first": Place(today, today),
         "channel": Place("mastodon", "mastodon"),
     }
     walk.bodies |= {

@@ -191,7 +191,7 @@ def test_a_subject_with_another_end_or_several_articles_is_noticed(
     assert complaint in "; ".join(each.detail for each in subjects.judge(rows, articles, total=3))
 
 
-EVERYBODY = ("orchestrator", "research", "publisher", "social", "monitor")
+EVERYBODY = ("orchestrator", "research", "publisher", "social", "monitor", "events")
 
 
 def test_a_brand_that_every_service_has_forgotten_is_in_order() -> None:

@@ -94,7 +94,7 @@ def multiply(messages: Sequence[StrangeMessage], count: int, *, number: int) -> 
 
 
 class RecordingService:
-    """Consumes all six queues of the system and records each handled message."""
+    """Consumes the queues of all handlers and records each handled message; the log of events only gets copies."""
 
     def __init__(self, service: Service, pool: "asyncpg.Pool[Any]", publisher: BulkPublisher) -> None:
         self.service = service
@@ -114,7 +114,8 @@ class RecordingService:
 
         Beside the monitor it leaves that one's queues to it, dead letters included.
         """
-        queues = [queue for queue in work_queues(CATALOGUE) if not (beside_the_monitor and queue == MONITORS)]
+        left_out = {CATALOGUE.event_log_queue, *((MONITORS,) if beside_the_monitor else ())}
+        queues = [queue for queue in work_queues(CATALOGUE) if queue not in left_out]
         service = _service(rabbitmq_url, database_url, queues)
         async with (
             asyncpg.create_pool(owner_url, min_size=1, max_size=4) as pool,
