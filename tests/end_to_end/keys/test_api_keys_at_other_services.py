@@ -204,7 +204,7 @@ async def test_whose_a_key_is_is_told_to_who_shows_its_hash(both: Both) -> None:
     assert (await told(key_id, made.hashed().hex(), key)).status_code == 403
 
 
-@pytest.mark.parametrize("service", ["research", "publisher", "social", "monitor"])
+@pytest.mark.parametrize("service", ["research", "publisher", "social", "monitor", "events"])
 async def test_a_service_opens_to_no_key_that_nobody_vouches_for(service: str, tmp_path: Path) -> None:
     app = served_by(service, tmp_path, orchestrator_url="http://127.0.0.1:1")
     transport = httpx.ASGITransport(app, raise_app_exceptions=False)

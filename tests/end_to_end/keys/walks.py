@@ -14,10 +14,14 @@ from PIL import Image
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
+from chassis.database.pool import Connections
 from chassis.http.callers import SERVICE, Caller, Scope
 from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ArticleContext, ResearchRequested, SocialCreate
+from envelope.brand.payloads import ArticleContext, ResearchFailed, ResearchRequested, SocialCreate
+from events.http_api import create_api as events_api
+from events.live.follower import EventFollower
+from events.log.recording import record as record_events
 from messaging import Database, DeadLetter, Reason
 from monitor.dead_letters import DeadLetterOperations
 from monitor.dead_letters import handlers as dead_letters
@@ -399,15 +403,39 @@ def social(database: Database, receipts: Receipts) -> FastAPI:
     return social_api(database, authorise, FEEDS, due, feeds=feeds, receipts=receipts)
 
 
+async def fill_events(walk: Walk, database: Database) -> None:
+    payload = ResearchFailed(brand_slug="rival", keyword="tea", reason="no_sources")
+    async with database.transaction() as tx:
+        await record_events([message_of(payload)], tx)
+    await done(walk, "PUT", "/v1/subscriptions/rivals", json={"brands": ["rival"], "begin": "oldest"})
+    (pulled,) = (await done(walk, "POST", "/v1/subscriptions/rivals/pull"))["messages"]
+    async with database.transaction() as tx:
+        await tx.connection.execute("update deliveries set died_at = now()")
+        await record_events([message_of(payload)], tx)
+    walk.places |= {"name": Place("rivals", "nobody")}
+    walk.bodies |= {
+        "PUT /v1/subscriptions/{name}": {"types": ["content.published"]},
+        "POST /v1/subscriptions/{name}/ack": {"acks": [pulled["lease_id"]]},
+    }
+
+
+def events(database: Database, _: Receipts) -> FastAPI:
+    # No stream is taken: one without an end is no answer to compare.
+    nowhere = Connections("postgresql://nobody@127.0.0.1:1/none", name="none", size=1)
+    return events_api(database, authorise, EventFollower(nowhere, most=0))
+
+
 APPLICATIONS: dict[str, Callable[[Database, Receipts], FastAPI]] = {
     "research": lambda database, _: research_api(database, authorise, look_again=lambda: None),
     "publisher": publisher,
     "social": social,
+    "events": events,
     "monitor": lambda database, _: monitor_api(database, DeadLetterOperations(database), authorise),
 }
 FILLED: dict[str, Callable[[Walk, Database], Awaitable[None]]] = {
     "research": fill_research,
     "publisher": fill_publisher,
     "social": fill_social,
+    "events": fill_events,
     "monitor": fill_monitor,
 }
