@@ -34,7 +34,7 @@ Name = Annotated[
 ]
 
 
-class Beginning(StrEnum):
+class StartPosition(StrEnum):
     """Where a new subscription begins."""
 
     NOW = "now"
@@ -53,8 +53,8 @@ class SubscriptionForm(BaseModel):
         Annotated[list[Annotated[str, StringConstraints(max_length=100)]], Field(min_length=1, max_length=50)]
         | None
     ) = Field(default=None, description="Only these types; null: all.", examples=[["content.published"]])
-    begin: Beginning = Field(
-        default=Beginning.NOW, description="Where it begins, if it is new: `now` or `oldest`."
+    begin: StartPosition = Field(
+        default=StartPosition.NOW, description="Where it begins, if it is new: `now` or `oldest`."
     )
     max_deliveries: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=10, description="After so many deliveries without `acks` an event is a dead letter."
@@ -223,7 +223,7 @@ def _managing(database: Database) -> APIRouter:
                 brands=brands,
                 types=types,
                 max_deliveries=form.max_deliveries,
-                position=head.position if form.begin is Beginning.NOW else head.forgotten,
+                position=head.position if form.begin is StartPosition.NOW else head.forgotten,
                 by=caller.name,
             )
             found = await store.find(tx.connection, name)
