@@ -28,9 +28,9 @@ def test_the_worst_is_shown_first() -> None:
 
 async def test_services_are_side_by_side_and_who_is_away_is_told(person: httpx.AsyncClient) -> None:
     shown = (await person.get(DOCTOR)).text
-    for away in ("research", "publisher", "social"):
+    for away in ("research", "publisher", "social", "events"):
         assert f"The service “{away}” does not answer" in shown
-    assert "3 services did not answer" in shown
+    assert "4 services did not answer" in shown
     assert shown.count("badge-good") == 2 * len(PROBES)
     assert "badge-bad" not in shown
 

@@ -56,7 +56,7 @@ async def test_what_is_open_is_shown_and_taken_care_of(
     assert "<strong>over</strong>" in (await person.get(f"{LIST}?over=1")).text
     unknown = await person.post(f"{LIST}/noticed/{new_event_id()}/acknowledge", data={"once": "u"})
     assert unknown.status_code == 404
-    assert "there is no notification" in unknown.text
+    assert "There is no such notification" in unknown.text
 
 
 @pytest.mark.extended

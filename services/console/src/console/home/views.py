@@ -116,10 +116,13 @@ def today(
         PlannedItem(
             each["at"],
             each["kind"],
-            each["title"],
+            # The title of a firing is a sentence for clients of the API, in English.
+            each["schedule"] or each["title"],
             "",
             "planned",
-            f"/b/{brand}/drafts/{each['content_id']}" if each["content_id"] else None,
+            f"/b/{brand}/schedules/{each['schedule']}"
+            if each["schedule"]
+            else f"/b/{brand}/drafts/{each['content_id']}",
         )
         for each in articles
     ]

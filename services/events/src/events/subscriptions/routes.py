@@ -320,7 +320,7 @@ async def _find(connection: Connection, name: str, caller: Caller, *, lock: bool
     if found is None or not found.is_visible(caller.brands):
         raise RefusalError(
             codes.UNKNOWN_SUBSCRIPTION,
-            f"there is no subscription '{name}'; make it with PUT /v1/subscriptions/{name}",
+            f"there is no subscription '{name}' that your key may see; create it first",
         )
     return found
 

@@ -37,7 +37,7 @@ async def connection_lost_while_publishing(world: FaultHarness) -> None:
 )
 async def nobody_is_bound(world: FaultHarness) -> None:
     async with recorder.channel_to(world.rabbitmq_url) as channel:
-        for name in world.bound_queues:
+        for name in filter(None, (*world.bound_queues, CATALOGUE.event_log_queue)):
             queue = await channel.get_queue(name)
             await queue.unbind(EVENTS, "#")
     await world.worker()
