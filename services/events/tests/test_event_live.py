@@ -14,6 +14,7 @@ from chassis.testing import eventually
 from envelope.brand.payloads import DatabaseFellBack
 from events.app import EventsService
 from events.live import follower
+from events.log.domain import EventFilter
 from tests.fixtures.event_log import Report, published
 
 
@@ -113,6 +114,13 @@ async def test_there_is_room_for_so_many(service: EventsService, api: httpx.Asyn
     await eventually(lambda: not service.follower._streams)
     async with stream(api):
         pass
+
+
+async def test_a_reader_that_leaves_before_the_first_word_takes_no_place(service: EventsService) -> None:
+    stream = await service.follower.prepare(EventFilter(), None)
+    texts = service.follower.texts(stream)
+    await texts.aclose()
+    assert not service.follower._streams
 
 
 async def test_streams_end_when_the_service_does_or_after_their_time(

@@ -163,6 +163,12 @@ async def test_a_key_of_some_brands_sees_no_subscription_of_others(
             for each in await store.page(connection, None, after=None, limit=10)
         }
     assert [each.name for each in seen] == ["acme-only"]
+    async with service.database.connection() as connection:
+        await store.forget_brand(connection, "acme")
+        # Of an erased brand nothing is left that the key of another one could see.
+        assert await store.page(connection, frozenset({"other"}), after=None, limit=10) == [
+            each for each in await store.page(connection, None, after=None, limit=10) if each.name == "both"
+        ]
     assert found == {"all": False, "acme-only": True, "both": False}
 
 

@@ -1,7 +1,5 @@
 """`GET /v1/events`, page by page, and `GET /v1/events/live`, as they come."""
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Query
@@ -14,7 +12,7 @@ from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from envelope.brand.payloads import BrandSlug
 from events import problem_codes as codes
 from events.cloud_events import CloudEvent
-from events.live.follower import EventFollower, EventStream, NoRoomError
+from events.live.follower import EventFollower, NoRoomError
 from events.log import store
 from events.log.domain import visible_filter
 from events.places import After, Types, check_not_forgotten, read_types
@@ -118,7 +116,7 @@ def feed_routes(database: Database, follower: EventFollower) -> APIRouter:
             async with database.connection() as connection:
                 check_not_forgotten(place, await store.read_head(connection))
         try:
-            stream = await follower.open(wanted, place)
+            stream = await follower.prepare(wanted, place)
         except NoRoomError:
             raise RefusalError(
                 codes.TOO_MANY_STREAMS,
@@ -126,19 +124,10 @@ def feed_routes(database: Database, follower: EventFollower) -> APIRouter:
                 headers={"Retry-After": "30"},
             ) from None
         return StreamingResponse(
-            _texts(follower, stream), media_type="text/event-stream; charset=utf-8", headers=_HEADERS
+            follower.texts(stream), media_type="text/event-stream; charset=utf-8", headers=_HEADERS
         )
 
     return routes
-
-
-async def _texts(follower: EventFollower, stream: EventStream) -> AsyncGenerator[str, None]:
-    try:
-        async with aclosing(follower.texts(stream)) as texts:
-            async for text in texts:
-                yield text
-    finally:
-        follower.close(stream)
 
 
 def _place(text: str) -> int:

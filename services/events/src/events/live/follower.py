@@ -4,6 +4,7 @@ import asyncio
 from bisect import bisect_right
 from collections import deque
 from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -78,8 +79,8 @@ class EventFollower:
         self._watched = asyncio.Event()
         self._is_stopping = False
 
-    async def open(self, wanted: EventFilter, after: int | None) -> EventStream:
-        """Opens a stream of what follows the position `after`; None: of what comes from now on.
+    async def prepare(self, wanted: EventFilter, after: int | None) -> EventStream:
+        """Returns a stream of what follows the position `after`; None: of what comes from now on. It takes a place with its first text.
 
         Raises:
             NoRoomError: no further stream is taken now.
@@ -89,15 +90,7 @@ class EventFollower:
         if after is None:
             async with self._connections.connection() as connection:
                 after = (await store.read_head(connection)).position
-        stream = EventStream(wanted, after)
-        self._streams.add(stream)
-        self._watched.set()
-        return stream
-
-    def close(self, stream: EventStream) -> None:
-        self._streams.discard(stream)
-        if not self._streams:
-            self._watched.clear()
+        return EventStream(wanted, after)
 
     def stop(self) -> None:
         """Ends all streams."""
@@ -122,14 +115,13 @@ class EventFollower:
                 # More than fits: streams read it from the log.
                 self._tail.clear()
                 self._newest = self._tail_begins = head.position
-            newest = self._newest
-            while newest < head.position:
-                page = await store.read(connection, _EVERYTHING, after=newest, limit=_TAIL)
+            while self._newest < head.position:
+                page = await store.read(connection, _EVERYTHING, after=self._newest, limit=_TAIL)
                 self._remember(page.events)
-                newest = max(page.position, head.position) if not page.is_more else page.position
-        self._newest = max(self._newest, newest)
+                # At once: what is remembered must not be read again if the next page fails.
+                self._newest = page.position if page.is_more else max(page.position, head.position)
         for stream in self._streams:
-            if stream.position < newest:
+            if stream.position < self._newest:
                 stream.woken.set()
 
     def _remember(self, events: Sequence[LoggedEvent]) -> None:
@@ -139,7 +131,22 @@ class EventFollower:
             self._tail.append(_Remembered(event))
 
     async def texts(self, stream: EventStream) -> AsyncGenerator[str, None]:
-        """What is sent to the reader, until the stream has lasted its time or the process ends."""
+        """What is sent to the reader, until the stream has lasted its time or the process ends.
+
+        Only from here on the stream has a place: a reader that leaves before takes none.
+        """
+        self._streams.add(stream)
+        self._watched.set()
+        try:
+            async with aclosing(self._texts(stream)) as texts:
+                async for text in texts:
+                    yield text
+        finally:
+            self._streams.discard(stream)
+            if not self._streams:
+                self._watched.clear()
+
+    async def _texts(self, stream: EventStream) -> AsyncGenerator[str, None]:
         ends = asyncio.get_running_loop().time() + LIFETIME_SECONDS
         yield _RETRY
         while not self._is_stopping and asyncio.get_running_loop().time() < ends:

@@ -81,7 +81,9 @@ class SubscriptionView(View):
 
 
 class SubscriptionState(SubscriptionView):
-    behind: int = Field(description="Events that match and were never delivered; at most 10,000 are counted.")
+    behind: int = Field(
+        description="Events that match and were never delivered; at most 10,000 are counted, among the next 100,000 events of the log."
+    )
     leased: int = Field(description="Events whose lease runs.")
     waiting: int = Field(description="Events that are to be delivered again.")
     dead: int = Field(description="Dead letters.")

@@ -16,7 +16,7 @@ _COUNTED: Final = 10_000
 _MOST_OUTSTANDING: Final = 10_000
 """Events of a subscription that may be delivered and not handled; then only those are delivered again."""
 _SCANS: Final = 20
-"""Parts of the log that one pull looks through for events of the subscription."""
+"""Parts of the log that one pull, or one look at the backlog, reads for events of the subscription."""
 _COLUMNS: Final = (
     "name, brands, types, max_deliveries, position, missed_until, created_by, created_at, pulled_at"
 )
@@ -44,7 +44,8 @@ class Subscription:
 
     def is_visible(self, brands: Collection[str] | None) -> bool:
         """Whether a caller who may see these brands (None: all) may use it."""
-        return brands is None or (self.brands is not None and set(self.brands) <= set(brands))
+        # One whose brands are all erased is left to callers who may see everything.
+        return brands is None or (bool(self.brands) and set(self.brands or ()) <= set(brands))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Backlog:
     """What a subscription has before it."""
 
     behind: int
-    """Events that match and were never delivered, up to 10,000."""
+    """Events that match and were never delivered: up to 10,000, among the next 100,000 of the log."""
     leased: int
     waiting: int
     """Delivered, given back or run out of time, and to be delivered again."""
@@ -118,7 +119,7 @@ async def page(
 ) -> list[Subscription]:
     """Up to `limit` that a caller with these brands may see, by name."""
     rows = await connection.fetch(
-        f"select {_COLUMNS} from subscriptions where ($1::text[] is null or brands <@ $1)"  # noqa: S608 - constants
+        f"select {_COLUMNS} from subscriptions where ($1::text[] is null or (brands <@ $1 and brands <> '{{}}'))"  # noqa: S608 - constants
         " and ($2::text is null or name > $2) order by name limit $3",
         None if brands is None else list(brands),
         after,
@@ -141,12 +142,13 @@ async def read_backlog(connection: Connection, subscription: Subscription) -> Ba
     )
     assert row is not None
     behind, position, first = 0, subscription.position, None
-    is_more = True
-    while is_more and behind < _COUNTED:
+    for _ in range(_SCANS):
         found = await log_store.read(connection, subscription.wanted, after=position, limit=log_store.SCANNED)
         behind += len(found.events)
         first = first or (found.events[0] if found.events else None)
-        position, is_more = found.position, found.is_more
+        position = found.position
+        if not found.is_more or behind >= _COUNTED:
+            break
     oldest = first.happened_at if first else None
     if row["oldest"] is not None and (known := await log_store.fetch(connection, [row["oldest"]])):
         oldest = known[0].happened_at
