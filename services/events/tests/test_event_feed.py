@@ -174,6 +174,18 @@ async def test_days_that_are_over_are_forgotten_and_a_reader_learns_that_it_miss
     assert ids_of(await every(api, after=2)) == [kept]
 
 
+async def test_a_place_that_the_log_has_not_come_to_is_refused(
+    api: httpx.AsyncClient, report: Report
+) -> None:
+    """As after a restore from a backup: a reader that waited there would miss what comes until then."""
+    await report(published())
+    assert (await api.get("/v1/events", params={"after": 1})).status_code == 200
+    for path in ("/v1/events", "/v1/events/live"):
+        ahead = await api.get(path, params={"after": 2})
+        assert (ahead.status_code, ahead.json()["code"]) == (409, "unknown_event_place")
+        assert "after=1" in ahead.json()["detail"]
+
+
 async def test_an_erased_brand_leaves_nothing_but_the_word_of_it(
     service: EventsService, api: httpx.AsyncClient, report: Report
 ) -> None:

@@ -15,7 +15,7 @@ from events.cloud_events import CloudEvent
 from events.live.follower import EventFollower, NoRoomError
 from events.log import store
 from events.log.domain import visible_filter
-from events.places import After, Types, check_not_forgotten, read_types
+from events.places import After, Types, check_place, read_types
 from messaging import Database
 
 _HEADERS: Final = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
@@ -65,7 +65,7 @@ def feed_routes(database: Database, follower: EventFollower) -> APIRouter:
         async with database.connection() as connection:
             head = await store.read_head(connection)
             if after is not None:
-                check_not_forgotten(after, head)
+                check_place(after, head)
                 position = after
             elif since is not None:
                 position = await store.position_at(connection, since)
@@ -114,7 +114,7 @@ def feed_routes(database: Database, follower: EventFollower) -> APIRouter:
         )
         if place is not None:
             async with database.connection() as connection:
-                check_not_forgotten(place, await store.read_head(connection))
+                check_place(place, await store.read_head(connection))
         try:
             stream = await follower.prepare(wanted, place)
         except NoRoomError:

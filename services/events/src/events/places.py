@@ -29,8 +29,14 @@ Types = Annotated[
 ]
 
 
-def check_not_forgotten(after: int, head: LogHead) -> None:
-    """Raise RefusalError if events that follow this place are forgotten."""
+def check_place(after: int, head: LogHead) -> None:
+    """Raise RefusalError if events that follow this place are forgotten, or the log has not come to it."""
+    if after > head.position:
+        raise RefusalError(
+            codes.UNKNOWN_EVENT_PLACE,
+            f"after: the newest event is at {head.position}; if {after} comes from an earlier answer, the log was restored from a"
+            f" backup: read the state of the things that you follow, then continue with after={head.position}",
+        )
     if after < head.forgotten:
         raise RefusalError(
             codes.EVENTS_FORGOTTEN,

@@ -11,6 +11,10 @@ SUBSCRIPTION_TAKEN = conflict(
 EVENTS_FORGOTTEN = conflict(
     "events_forgotten", "Events that follow the given place are forgotten; the reader has missed some."
 )
+UNKNOWN_EVENT_PLACE = conflict(
+    "unknown_event_place",
+    "The log has no such place yet: it was restored from a backup, or the place is wrong.",
+)
 UNKNOWN_EVENT_TYPE = unprocessable("unknown_event_type", "There is no such type of events.")
 TOO_MANY_STREAMS = unavailable("too_many_streams", "As many live streams are open as the process takes.")
 
