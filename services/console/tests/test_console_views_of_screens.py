@@ -240,7 +240,20 @@ def test_brands_that_wait_for_somebody_come_first() -> None:
 def test_today_is_the_day_of_the_readers_zone() -> None:
     begin, end = day_around(datetime(2027, 3, 1, 23, 30, tzinfo=UTC), ZoneInfo("Europe/Berlin"))
     assert (begin.isoformat(), end.isoformat()) == ("2027-03-01T23:00:00+00:00", "2027-03-02T23:00:00+00:00")
-    article = {"at": "2027-03-01T10:00:00Z", "kind": "article", "title": "B", "content_id": "c"}
+    article = {
+        "at": "2027-03-01T10:00:00Z",
+        "kind": "article",
+        "title": "B",
+        "content_id": "c",
+        "schedule": None,
+    }
+    firing = {
+        "at": "2027-03-01T11:00:00Z",
+        "kind": "schedule",
+        "title": "The schedule mondays asks for keywords",
+        "content_id": None,
+        "schedule": "mondays",
+    }
     entry = {
         "at": "2027-03-01T09:00:00Z",
         "title": "A",
@@ -249,9 +262,10 @@ def test_today_is_the_day_of_the_readers_zone() -> None:
         "state": "planned",
         "post_id": "p",
     }
-    assert [each.path for each in today("acme", [article], [entry])] == [
-        "/b/acme/posts/p",
-        "/b/acme/drafts/c",
+    assert [(each.title, each.path) for each in today("acme", [firing, article], [entry])] == [
+        ("A", "/b/acme/posts/p"),
+        ("B", "/b/acme/drafts/c"),
+        ("mondays", "/b/acme/schedules/mondays"),
     ]
 
 

@@ -64,17 +64,17 @@ async def test_a_service_tells_of_its_queues_its_outbox_and_what_it_waits_for(wo
         found = (await client.get(BACKBONE)).json()
     assert (found["is_ready"], found["problems"]) == (True, [])
     assert found["code"] == running_code(CATALOGUE.system, "research").hash != ""
-    assert found["queues"] == [
-        {
-            "queue": QUEUE,
-            "ready": 0,
-            "consumers": 1,
-            "is_consumed": True,
-            "pause": None,
-            "in_per_minute": 0.0,
-            "out_per_minute": 0.0,
-        }
-    ]
+    [queue] = found["queues"]
+    # Unknown if the service began in the minute that the rate ends with.
+    assert queue.pop("in_per_minute") in (0.0, None)
+    assert queue == {
+        "queue": QUEUE,
+        "ready": 0,
+        "consumers": 1,
+        "is_consumed": True,
+        "pause": None,
+        "out_per_minute": 0.0,
+    }
     assert found["outbox"] == {"depth": 2, "due": 0, "oldest_due_at": None}
     assert [each["name"] for each in found["breakers"]] == ["gateway"]
     assert "no route" in found["breakers"][0]["trouble"]
