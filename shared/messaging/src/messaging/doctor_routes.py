@@ -1,15 +1,18 @@
 """`GET /v1/doctor`, for the API of every service that consumes; needs the extra `api`."""
 
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Final, Self
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from pydantic import Field
 
 from chassis.http.api import View, needs, router
 from chassis.http.callers import Scope
 from messaging.doctor import Finding, Report, Status
+from messaging.doctor.doctor import KEEP_SECONDS
 from messaging.flow.transactions import Database
+
+_OLDEST_SECONDS: Final = 3600
 
 
 class ProbeView(View):
@@ -47,11 +50,16 @@ def doctor_routes(database: Database) -> APIRouter:
         # The servers are those of all brands.
         dependencies=[needs(Scope.OPERATE, of_all_brands=True)],
     )
-    async def check_servers() -> DoctorReport:
+    async def check_servers(
+        max_age_seconds: Annotated[
+            int,
+            Query(ge=KEEP_SECONDS, le=_OLDEST_SECONDS, description="A report of this age is new enough."),
+        ] = KEEP_SECONDS,
+    ) -> DoctorReport:
         """Probes the service's broker and database with the service's own users, and returns what each probe found.
 
-        Probes leave nothing behind and touch no message. They take up to eight seconds; a report answers further requests for ten seconds.
+        Probes leave nothing behind and touch no message. They take up to eight seconds.
         """
-        return DoctorReport.of(await database.doctor.report())
+        return DoctorReport.of(await database.doctor.report(max_age_seconds))
 
     return routes

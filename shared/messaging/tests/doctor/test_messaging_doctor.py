@@ -269,3 +269,11 @@ async def test_ten_who_ask_at_once_cost_one_run(clinic: Clinic) -> None:
         asking.cancel()
         await asyncio.wait([asking])
         assert await doctor.report() is reports[0]
+
+
+async def test_a_caller_who_takes_an_older_report_gets_the_one_that_is_there(clinic: Clinic) -> None:
+    async with clinic.doctor() as doctor:
+        await eventually(lambda: _is_ready(doctor))
+        first = await doctor.report(max_age=0)
+        assert await doctor.report(max_age=3600) is first
+        assert await doctor.report(max_age=0) is not first

@@ -24,6 +24,8 @@ from console.watching.pages import LivePage, read_each
 SHOW: Final = "/backbone"
 _DOCTOR_SECONDS: Final = 4.0
 """The page waits at most so long for probes."""
+_PROBED_SECONDS_AGO: Final = 300
+"""Probes are not run again for the page before; they cost more than everything else on it."""
 NAVIGATION: Final = (NavigationEntry("backbone", SHOW, 27, Scope.OPERATE),)
 router = APIRouter(include_in_schema=False)
 
@@ -133,8 +135,8 @@ async def _troubles(viewer: PageViewer, parts: Mapping[str, Any]) -> list[Troubl
 
 
 async def _report(viewer: PageViewer, service: str) -> Any:
-    """What the doctor of a service finds; None if its probes take long, as they do while a server is away."""
-    asked = viewer.ask_one(service, getattr(viewer, service).check_servers())
+    """What the doctor of a service has found lately; None if its probes take long, as they do while a server is away."""
+    asked = viewer.ask_one(service, getattr(viewer, service).check_servers(max_age_seconds=_PROBED_SECONDS_AGO))
     try:
         return await asyncio.wait_for(asked, _DOCTOR_SECONDS)
     except TimeoutError:

@@ -17,8 +17,8 @@ from messaging.doctor.findings import Finding, Status, run_in_turn
 
 log = structlog.get_logger(__name__)
 
-KEEP_SECONDS: Final = 10.0
-"""How long a report answers further callers."""
+KEEP_SECONDS: Final = 10
+"""How long a report answers further callers, unless they take an older one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +64,11 @@ class Doctor:
         self._running = asyncio.Lock()
         self._kept: tuple[float, Report] | None = None
 
-    async def report(self) -> Report:
-        """Runs all probes, or returns the report of a run that has just ended; raises nothing."""
+    async def report(self, max_age: float = KEEP_SECONDS) -> Report:
+        """Runs all probes, or returns the report of a run that ended at most `max_age` seconds ago; raises nothing."""
         async with self._running:
             clock = asyncio.get_running_loop().time
-            if self._kept is None or clock() - self._kept[0] > KEEP_SECONDS:
+            if self._kept is None or clock() - self._kept[0] > max_age:
                 findings = await self._run()
                 self._kept = clock(), Report(self._now(), findings)
             return self._kept[1]
