@@ -156,6 +156,11 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "targets articles": ("acme",),
     "targets list": ("acme",),
     "targets set": ("acme", "company-blog", "--category", "Coffee"),
+    "webhooks": ("acme", "crm"),
+    "webhooks add": ("acme", "crm", "--account", "crm"),
+    "webhooks list": ("acme",),
+    "webhooks remove": ("acme", "crm", "--yes"),
+    "webhooks resend": ("acme", "crm", "--dead"),
     "workflows": (ID,),
     "workflows list": (),
 }
@@ -183,6 +188,7 @@ ELSEWHERE: Final = {
     "trace",  # asks Jaeger: see the tests of traces
 }
 SAY_LITTLE: Final = {
+    "webhooks add", "webhooks off", "webhooks on", "webhooks remove", "webhooks resend",
     "subscriptions delete", "subscriptions revive", "subscriptions create", "accounts app", "accounts disconnect", "newsletter again", "newsletter remove",
     "close-missing", "dead-letters discard", "dead-letters replay", "dead-letters restore", "documents release", "documents remove", "drafts looked", "keys revoke",
     "notifications remove", "posts remove-rules", "targets reset", "queues pause", "queues resume", "retries cancel", "retries run-now",
@@ -195,6 +201,7 @@ MAY_GO_ON: Final = {
     "brands erase",
     "ledger",
     "subscriptions show",
+    "webhooks show",
     "notifications test",
     "retries cancel",
     "retries run-now",

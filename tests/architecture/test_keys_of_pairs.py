@@ -42,6 +42,7 @@ OPENS = {
         "POST /v1/accounts/{name}/mail",
         "GET /v1/spend",
     },
+    ("events", "gateway"): {"GET /v1/accounts", "POST /v1/accounts/{name}/requests"},
     ("research", "orchestrator"): {WHOSE_A_KEY_IS},
     ("publisher", "orchestrator"): {
         "GET /v1/content",
@@ -60,6 +61,7 @@ OPENS = {
     ("monitor", "social"): {"GET /v1/receipts", "GET /v1/activity", *LEDGER},
     ("monitor", "publisher"): {"GET /v1/receipts", *LEDGER},
     ("monitor", "research"): LEDGER,
+    ("monitor", "events"): {"GET /v1/webhooks"},
 }
 KEYS = {pair: f"{number}-of-{'-and-'.join(pair)}-7Kq" for number, pair in enumerate(OPENS)}
 FORMER = "formerly-shared-by-both-9Zx"

@@ -137,7 +137,7 @@ def test_the_first_start_makes_settings_with_secrets_that_nobody_else_reads(up: 
         for name, value in values.items()
         if name.endswith(("SERVICE_KEY", "_PASSWORD")) or "_TO_" in name
     ]
-    assert len(secrets) == len(set(secrets)) == 41
+    assert len(secrets) == len(set(secrets)) == 43
     assert all(len(secret) == 48 and secret.isalnum() for secret in secrets)
     assert len(urlsafe_b64decode(values["GATEWAY_KEYS"])) == 32
     assert values["PUBLIC_BIND"] == "127.0.0.1"

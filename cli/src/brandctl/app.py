@@ -47,6 +47,7 @@ COMMANDS: Final = {
     "subjects": "brandctl.orchestrator.subjects:app",
     "targets": "brandctl.publisher.targets:app",
     "topology": "brandctl.topology:app",
+    "webhooks": "brandctl.events.webhooks:app",
     "workflows": "brandctl.orchestrator.workflows:app",
     "audit-log": "brandctl.audit_log:audit_log",
     "chain": "brandctl.chain:chain",

@@ -22,6 +22,7 @@ from envelope.brand.payloads import ArticleContext, ResearchFailed, ResearchRequ
 from events.http_api import create_api as events_api
 from events.live.follower import EventFollower
 from events.log.recording import record as record_events
+from events.webhooks import store as webhooks
 from messaging import Database, DeadLetter, Reason
 from monitor.dead_letters import DeadLetterOperations
 from monitor.dead_letters import handlers as dead_letters
@@ -412,10 +413,24 @@ async def fill_events(walk: Walk, database: Database) -> None:
     async with database.transaction() as tx:
         await tx.connection.execute("update deliveries set died_at = now()")
         await record_events([message_of(payload)], tx)
-    walk.places |= {"name": Place("rivals", "nobody")}
+    delivery_id = new_event_id()
+    async with database.transaction() as tx:
+        await tx.connection.execute(
+            "insert into subscriptions (name, brands, max_deliveries, position, created_by)"
+            " values ('rival/rivals', '{rival}', 10, 0, 'them')"
+        )
+        await webhooks.insert(tx.connection, "rival", "rivals", "their-account", strict=False)
+        await tx.connection.execute(
+            "insert into webhook_tries (try_id, subscription, position, event_id, type, number, outcome, duration_ms)"
+            " values ($1, 'rival/rivals', 1, $1, 'content.published', 1, 'failed', 1)",
+            delivery_id,
+        )
+    walk.places |= {"name": Place("rivals", "nobody"), "delivery_id": Place(str(delivery_id))}
     walk.bodies |= {
         "PUT /v1/subscriptions/{name}": {"types": ["content.published"]},
         "POST /v1/subscriptions/{name}/ack": {"acks": [pulled["lease_id"]]},
+        "PUT /v1/brands/{slug}/webhooks/{name}": {"account": "crm"},
+        "POST /v1/brands/{slug}/webhooks/{name}/resend": {"dead": True},
     }
 
 

@@ -136,7 +136,7 @@ def environment(
     if service == "gateway" and gateway_keys and not inherited.keys() & {"GATEWAY_KEYS", "GATEWAY_KEYS_FILE"}:
         settings["GATEWAY_KEYS_FILE"] = str(gateway_keys)
     if service == "monitor":
-        settings |= {"SOCIAL_URL": addresses.url("social"), "PUBLISHER_URL": addresses.url("publisher")}
+        settings |= {f"{name.upper()}_URL": addresses.url(name) for name in ("social", "publisher", "events")}
     if service == "console":
         settings |= {f"{name.upper()}_URL": addresses.url(name) for name in PROCESSES}
     if service in {"publisher", "social"}:

@@ -6,6 +6,7 @@ from typing import Final
 
 from chassis.http.client import Peer
 from chassis.http.introspection import callers_by_key
+from chassis.http.service_key import OPERATORS_READING, PairAccess, PairKeys
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, EventsErase
 from events.erasure import erase
@@ -14,8 +15,13 @@ from events.live.follower import EventFollower
 from events.log import recording, store
 from events.settings import Settings
 from events.subscriptions import store as subscriptions
+from events.webhooks import store as webhooks
+from events.webhooks.gateway import WebhookGateway
+from events.webhooks.sender import EVERY, WebhookSender
 from messaging import CommitLoss, Database, QueuePolicy, Service, Transaction, on_batch
 
+READ_BY_MONITOR: Final = frozenset({"GET /v1/webhooks"})
+"""Routes that the monitor's key opens."""
 _MOST_STREAMS: Final = 0.4
 """Share of the process's connections that live streams may take."""
 
@@ -27,8 +33,12 @@ class EventsService(Service):
         super().__init__("events", settings, CATALOGUE)
         self.follower = EventFollower(self.connections, most=int(settings.http_connections * _MOST_STREAMS))
 
+        self.webhooks: WebhookSender | None = None
+
     async def _finish_work(self, grace_seconds: float) -> None:
         self.follower.stop()
+        if self.webhooks is not None:
+            await self.webhooks.finish(grace_seconds)
         await super()._finish_work(grace_seconds)
 
 
@@ -49,8 +59,14 @@ def build(settings: Settings) -> EventsService:
             "the orchestrator", settings.orchestrator_url, "ORCHESTRATOR_URL", settings.key_for_orchestrator
         )
     )
-    callers = callers_by_key(keeper, settings.service_key, service.closes)
-    service.serve(create_api(service.database, callers, service.follower))
+    pairs = [PairAccess("monitor", settings.monitor_to_events_key, READ_BY_MONITOR, scopes=OPERATORS_READING)]
+    callers = PairKeys(callers_by_key(keeper, settings.service_key, service.closes), pairs)
+    gateway = _gateway(settings)
+    service.serve(create_api(service.database, callers, service.follower, gateway))
+    if gateway is not None:
+        service.webhooks = WebhookSender(service.database, gateway)
+        service.closes(service.webhooks)
+        service.poll("webhooks", service.webhooks.tick, every=EVERY)
     service.background("live events", service.follower.follow)
     service.poll(
         "days of events",
@@ -61,10 +77,17 @@ def build(settings: Settings) -> EventsService:
     return service
 
 
+def _gateway(settings: Settings) -> WebhookGateway | None:
+    if settings.gateway_url is None:
+        return None
+    return WebhookGateway(Peer("the gateway", settings.gateway_url, "GATEWAY_URL", settings.key_for_gateway))
+
+
 async def _forget_old(database: Database, kept_days: int) -> None:
     async with database.connection() as connection:
         await store.maintain(connection, kept_days)
         await subscriptions.skip_forgotten(connection)
+        await webhooks.prune_tries(connection)
 
 
 async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:

@@ -1,4 +1,4 @@
-"""Erases a brand: its events. What was erased elsewhere stays told, so that other systems can follow."""
+"""Erases a brand: its events and webhooks. What was erased elsewhere stays told, so that other systems can follow."""
 
 from typing import Final
 
@@ -6,14 +6,16 @@ from chassis import Connection
 from envelope.brand.payloads import BrandErased
 from events.erased import ERASURES, TELLS_OF_ERASURES
 from events.subscriptions import store as subscriptions
+from events.webhooks import store as webhooks
 
 
 async def _remove(connection: Connection, brand: str) -> dict[str, int]:
     status = await connection.execute(
         "delete from events where brand_slug = $1 and type <> $2", brand, TELLS_OF_ERASURES
     )
+    removed = await webhooks.forget_brand(connection, brand)
     await subscriptions.forget_brand(connection, brand)
-    return {"events": int(status.rpartition(" ")[2])}
+    return {"events": int(status.rpartition(" ")[2])} | ({"webhooks": removed} if removed else {})
 
 
 erase: Final = ERASURES.handler(_remove, BrandErased)

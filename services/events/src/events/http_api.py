@@ -1,4 +1,4 @@
-"""The HTTP API: the feed of events, the live stream, and subscriptions."""
+"""The HTTP API: the feed of events, the live stream, subscriptions and webhooks."""
 
 from fastapi import FastAPI
 
@@ -9,6 +9,8 @@ from events import problem_codes
 from events.feed_routes import feed_routes
 from events.live.follower import EventFollower
 from events.subscriptions.routes import ACKNOWLEDGE, PULL, subscription_routes
+from events.webhooks.gateway import WebhookGateway
+from events.webhooks.routes import webhook_routes
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
@@ -18,7 +20,13 @@ from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 
 
-def create_api(database: Database, authorise: Authorise, follower: EventFollower) -> FastAPI:
+def create_api(
+    database: Database,
+    authorise: Authorise,
+    follower: EventFollower,
+    gateway: WebhookGateway | None = None,
+) -> FastAPI:
+    """Builds the API; without a gateway no webhook can be made."""
     app = api(
         "Brand Engine: events",
         authorise,
@@ -26,12 +34,13 @@ def create_api(database: Database, authorise: Authorise, follower: EventFollower
         larger_bodies=EDIT_BODIES,
         answers=database,
         takes_api_keys=True,
-        description="What happened, for other systems: as a feed, as a live stream, and for readers that pull.",
+        description="What happened, for other systems: as a feed, as a live stream, for readers that pull, and by webhooks.",
     )
     add_routes(
         app,
         feed_routes(database, follower),
         *subscription_routes(database),
+        *webhook_routes(database, gateway),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),

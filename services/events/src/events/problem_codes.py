@@ -16,6 +16,21 @@ UNKNOWN_EVENT_PLACE = conflict(
     "The log has no such place yet: it was restored from a backup, or the place is wrong.",
 )
 UNKNOWN_EVENT_TYPE = unprocessable("unknown_event_type", "There is no such type of events.")
+UNKNOWN_WEBHOOK = not_found("unknown_webhook", "The brand has no such webhook.")
+UNKNOWN_WEBHOOK_DELIVERY = not_found(
+    "unknown_webhook_delivery", "The webhook has no such delivery; they are kept for 30 days."
+)
+TOO_MANY_WEBHOOKS = unprocessable("too_many_webhooks", "The brand has as many webhooks as one may have.")
+RESEND_UNDER_WAY = conflict("resend_under_way", "Other events of the webhook are being sent again now.")
+UNUSABLE_WEBHOOK_ACCOUNT = unprocessable(
+    "unusable_webhook_account", "The webhook cannot send by this account; `detail` says why."
+)
+WEBHOOKS_NOT_CONFIGURED = unprocessable(
+    "webhooks_not_configured", "Webhooks need a gateway, and none is configured."
+)
+WEBHOOK_ACCOUNT_NOT_CHECKED = unavailable(
+    "webhook_account_not_checked", "The gateway did not answer; nothing was changed or sent, try again."
+)
 TOO_MANY_STREAMS = unavailable("too_many_streams", "As many live streams are open as the process takes.")
 
 ALL: Final = listed_codes(globals())

@@ -22,6 +22,23 @@ class Settings(ServiceSettings, KeyedSettings):
         description="key that events sends to the orchestrator: the first of a comma-separated list; unset: SERVICE_KEY",
     )
 
+    gateway_url: WebAddress | None = Field(
+        default=None,
+        description="address of the gateway, which sends events to webhooks; unset: there are none",
+    )
+    events_to_gateway_key: PairKeysText = Field(
+        default=None,
+        description="key that events sends to the gateway: the first of a comma-separated list; unset: SERVICE_KEY",
+    )
+
+    monitor_to_events_key: PairKeysText = Field(
+        default=None, description="keys of the monitor for calls to this service, separated by commas"
+    )
+
+    @property
+    def key_for_gateway(self) -> SecretStr:
+        return sent_to("EVENTS_TO_GATEWAY_KEY", self.events_to_gateway_key, self.service_key)
+
     @property
     def key_for_orchestrator(self) -> SecretStr:
         return sent_to("EVENTS_TO_ORCHESTRATOR_KEY", self.events_to_orchestrator_key, self.service_key)

@@ -73,6 +73,7 @@ ASKED_BY_MONITOR: Final = frozenset(
         "GET /v1/spend",
     }
 )
+ASKED_BY_EVENTS: Final = frozenset({"GET /v1/accounts", "POST /v1/accounts/{name}/requests"})
 """Routes that each service's key opens; none of them manages providers or caps."""
 
 
@@ -144,6 +145,7 @@ class GatewayApp(App):
             PairAccess("publisher", settings.publisher_to_gateway_key, ASKED_BY_PUBLISHER),
             PairAccess("social", settings.social_to_gateway_key, ASKED_BY_SOCIAL),
             PairAccess("monitor", settings.monitor_to_gateway_key, ASKED_BY_MONITOR),
+            PairAccess("events", settings.events_to_gateway_key, ASKED_BY_EVENTS),
         )
         people = OperatorKeys(callers_by_key(settings.orchestrator, settings.service_key, self.closes))
         self.serve(create_api(PairKeys(people, pairs), services))

@@ -35,6 +35,7 @@ class Settings(AppSettings, KeyedSettings):
     publisher_to_gateway_key: PairKeysText = None
     social_to_gateway_key: PairKeysText = None
     monitor_to_gateway_key: PairKeysText = None
+    events_to_gateway_key: PairKeysText = None
     orchestrator_url: WebAddress | None = None
     """The orchestrator, which is asked whose an API key is; unset: the gateway takes none."""
     gateway_to_orchestrator_key: PairKeysText = None

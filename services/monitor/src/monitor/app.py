@@ -24,6 +24,7 @@ from monitor.notifications.sources.ledger import missing_conditions
 from monitor.notifications.sources.own_database import dead_letter_conditions, failing_route_conditions
 from monitor.notifications.sources.pauses import own_pause_conditions, pause_conditions
 from monitor.notifications.sources.receipts import receipt_conditions
+from monitor.notifications.sources.webhooks import webhook_conditions
 from monitor.settings import Settings
 
 _ClientT = TypeVar("_ClientT", bound=notifications.PeerClient)
@@ -55,6 +56,7 @@ def build(settings: Settings) -> Service:
     social = _client(settings, "social", notifications.ActivityClient)
     publisher = _client(settings, "publisher", notifications.PeerClient)
     research = _client(settings, "research", notifications.PeerClient)
+    events = _client(settings, "events", notifications.PeerClient)
     receipts = [each for each in (social, publisher) if each is not None]
     summaries = notifications.SummaryComposer(service.database, orchestrator, gateway, social, receipts)
     notifier = None if gateway is None else notifications.Notifier(service.database, gateway, summaries)
@@ -68,7 +70,7 @@ def build(settings: Settings) -> Service:
             Peer("Alertmanager", settings.alertmanager_url, "ALERTMANAGER_URL", None)
         )
     # The notifier stops sending before its clients are closed.
-    for client in (notifier, gateway, orchestrator, research, *receipts, prometheus, alertmanager):
+    for client in (notifier, gateway, orchestrator, research, events, *receipts, prometheus, alertmanager):
         if client is not None:
             service.closes(client)
     callers = callers_by_key(settings.peer("orchestrator"), settings.service_key, service.closes)
@@ -88,7 +90,11 @@ def build(settings: Settings) -> Service:
     if gateway is not None and notifier is not None:
         poller = notifications.NotificationPoller(service.database)
         peers = [each for each in (orchestrator, research, *receipts) if each is not None]
-        for source in _sources(service.database, gateway, orchestrator, receipts, peers):
+        sources = _sources(service.database, gateway, orchestrator, receipts, peers)
+        if events is not None:
+            fetch = partial(webhook_conditions, events)
+            sources.append(NotificationSource("webhooks", OTHERS, fetch, events.name))
+        for source in sources:
             # Each source has its own loop, so that a slow one does not delay the others.
             service.poll(f"noticing {source.name}", partial(poller.poll, source), every=DUE_SOURCES)
         service.poll("telling", notifier.tick, every=DUE_MESSAGES)

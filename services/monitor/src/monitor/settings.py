@@ -19,6 +19,7 @@ _PEERS: Final = {
     "social": "social",
     "publisher": "publisher",
     "research": "research",
+    "events": "events",
 }
 """The services that the monitor calls, as the subjects of sentences."""
 
@@ -84,6 +85,9 @@ class Settings(ServiceSettings, KeyedSettings):
     # Address of research, for the ledger; unset: its messages are not in it.
     research_url: WebAddress | None = None
     monitor_to_research_key: PairKeysText = None
+    # Address of events, for webhooks that are off since nothing arrives; unset: nobody is notified of them.
+    events_url: WebAddress | None = None
+    monitor_to_events_key: PairKeysText = None
     # Addresses of Prometheus and Alertmanager, for the rules and alerts on the console's page; unset: it says how to connect them.
     prometheus_url: WebAddress | None = None
     alertmanager_url: WebAddress | None = None

@@ -7,7 +7,7 @@ from typing import Any, Final
 from console.pages import Form
 
 KINDS: Final = (
-    "dead_letters", "in_doubt", "budgets", "accounts", "waiting", "audits", "routes", "missing", "queues", "services",
+    "dead_letters", "in_doubt", "budgets", "accounts", "waiting", "audits", "routes", "missing", "queues", "services", "webhooks",
 )  # fmt: skip
 """What a route can tell about."""
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -117,9 +117,9 @@ async def find(connection: Connection, name: str, *, lock: bool = False) -> Subs
 async def page(
     connection: Connection, brands: Collection[str] | None, *, after: str | None, limit: int
 ) -> list[Subscription]:
-    """Up to `limit` that a caller with these brands may see, by name."""
+    """Up to `limit` that a caller with these brands may see, by name; without those of webhooks, which have a slash in their names."""
     rows = await connection.fetch(
-        f"select {_COLUMNS} from subscriptions where ($1::text[] is null or (brands <@ $1 and brands <> '{{}}'))"  # noqa: S608 - constants
+        f"select {_COLUMNS} from subscriptions where strpos(name, '/') = 0 and ($1::text[] is null or (brands <@ $1 and brands <> '{{}}'))"  # noqa: S608
         " and ($2::text is null or name > $2) order by name limit $3",
         None if brands is None else list(brands),
         after,
@@ -174,6 +174,8 @@ async def pull(
     )
     numbers: dict[int, int] = {row["position"]: row["number"] + 1 for row in again}
     events = await log_store.fetch(connection, list(numbers)) if numbers else []
+    # Before the events are read: what is stored meanwhile has a higher place.
+    head = await log_store.read_head(connection)
     position = subscription.position
     room = min(limit - len(numbers), await _room(connection, name))
     for _ in range(_SCANS):
@@ -185,6 +187,8 @@ async def pull(
         position = found.position
         room -= len(found.events)
         if not found.is_more:
+            # Nothing else up to here matches: the next look begins there, and nothing is missed once it is forgotten.
+            position = max(position, head.position)
             break
     leases = {event.position: new_event_id() for event in events}
     await connection.execute(

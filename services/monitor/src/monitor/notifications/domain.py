@@ -44,6 +44,8 @@ class NotificationKind(StrEnum):
     """Queues that operators paused more than an hour ago."""
     SERVICES = "services"
     """Services that do not answer, so that their conditions are unknown."""
+    WEBHOOKS = "webhooks"
+    """Webhooks that are off, since nothing arrives there."""
 
 
 class Severity(StrEnum):

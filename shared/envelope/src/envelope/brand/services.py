@@ -23,8 +23,10 @@ REGISTRY: Final = (
     ServiceEntry("research", 8011, calls=("gateway", "orchestrator"), most_replicas=10),
     ServiceEntry("publisher", 8012, calls=("gateway", "orchestrator"), most_replicas=6),
     ServiceEntry("social", 8013, calls=("gateway", "orchestrator"), most_replicas=4),
-    ServiceEntry("monitor", 8014, calls=("gateway", "orchestrator", "social", "publisher", "research")),
-    ServiceEntry("events", 8017, calls=("orchestrator",)),
+    ServiceEntry(
+        "monitor", 8014, calls=("gateway", "orchestrator", "social", "publisher", "research", "events")
+    ),
+    ServiceEntry("events", 8017, calls=("orchestrator", "gateway")),
     ServiceEntry("gateway", 8015, calls=("orchestrator",), takes_messages=False),
     ServiceEntry(
         "console",
