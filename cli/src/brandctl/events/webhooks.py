@@ -158,7 +158,6 @@ def deliveries(
     return _DELIVERIES.of(
         events.list_webhook_deliveries(brand, name, outcome=outcome, after=after, limit=limit),
         brand=brand,
-        name=name,
     )
 
 

@@ -45,7 +45,9 @@ PAGES: Final[Mapping[str, str]] = {
     "sources": "sources",
     "spend": "money",
     "submit": "keywords",
+    "subscriptions": "subscriptions",
     "targets": "accounts",
+    "webhooks": "webhooks",
     "workflows": "keywords",
 }
 """The page for a part of the API, or for a group of commands: the screen with the name in its navigation."""

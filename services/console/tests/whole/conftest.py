@@ -22,6 +22,7 @@ from brandctl.local import services
 from chassis.database.pool import Connections
 from chassis.testing import eventually
 from client import Address
+from client.services.events import AsyncEvents
 from client.services.gateway import AsyncGateway
 from client.services.monitor import AsyncMonitor
 from client.services.orchestrator import AsyncOrchestrator
@@ -362,8 +363,9 @@ async def hostile_brand(
             "channels": ["feed", "mastodon"],
             "posts_approval": "everything",
         }
-        await orchestrator.set_brand(BRAND, **brand)
-        await orchestrator.set_brand("other", name="Other")
+        await asyncio.gather(
+            orchestrator.set_brand(BRAND, **brand), orchestrator.set_brand("other", name="Other")
+        )
         await research.add_document(
             BRAND,
             f"# Chemex\n\n{hostile_text('A Chemex')} is made of glass.".encode(),
@@ -420,6 +422,7 @@ async def hostile_brand(
             settings={"url": "https://hooks.acme.example/posts"},
             credentials={},
         )
+        await _begin_telling(await enter(AsyncEvents(Address(stack.url("events"), KEY))))
         await publisher.set_target(
             BRAND,
             "wordpress",
@@ -452,6 +455,19 @@ async def hostile_brand(
             *(f"/b/{BRAND}/drafts/{each}?sentence=2" for each in drafts),
         )
         yield HostileBrand(owner, german, viewer, console, words, addresses, guest_link)
+
+
+async def _begin_telling(events: AsyncEvents) -> None:
+    """A webhook whose receiver is away, and a subscription with a dead letter; waits until both have something to show."""
+    await events.set_webhook(BRAND, "crm", account="acme-hook", begin="oldest")
+    await events.set_subscription("warehouse", begin="oldest", max_deliveries=1)
+
+    async def told() -> bool:
+        await events.pull_events("warehouse", batch_size=1, visibility_timeout_seconds=1)
+        tries = (await events.list_webhook_deliveries(BRAND, "crm"))["items"]
+        return bool(tries) and (await events.get_subscription("warehouse"))["dead"] > 0
+
+    await eventually(told)
 
 
 async def _kill_message(broker_url: str, monitor: AsyncMonitor, words: str) -> None:

@@ -1,0 +1,1 @@
+"""Pages of subscriptions, through which other systems take events."""
