@@ -168,6 +168,46 @@ def test_a_refusal_names_a_page_in_the_place_of_an_address(language: str) -> Non
     assert [each for each in named if texts("layout.other_page") in each] == []
 
 
+def sentences_with_commands() -> Iterator[str]:
+    """What services say with a command in the sentence, with `x` for each value."""
+    for path in sorted(ROOT.glob("services/*/src/**/*.py")):
+        if "console" in path.parts:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        joined = [each for each in ast.walk(tree) if isinstance(each, ast.JoinedStr)]
+        parts = {id(part) for each in joined for part in each.values}
+        texts = [
+            each
+            for each in ast.walk(tree)
+            if isinstance(each, ast.Constant) and isinstance(each.value, str) and id(each) not in parts
+        ]
+        for each in [*joined, *texts]:
+            pieces = each.values if isinstance(each, ast.JoinedStr) else [each]
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in pieces)
+            # Those that are a command alone go out in notifications, to people at a terminal.
+            if "brandctl " in text and not text.startswith("brandctl "):
+                yield text
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_services_say_names_a_page_in_the_place_of_a_command(language: str) -> None:
+    texts = Texts(TextCatalogue(), language)
+    found = list(sentences_with_commands())
+    assert len(found) > 40
+    assert [each for each in found if "brandctl" in name_pages(each, texts)] == []
+
+
+def test_what_services_say_is_shown_with_pages() -> None:
+    shown = re.compile(r"\{\{ ?[\w.]+\.(?:detail|newest_detail|problem)\b(?! \| pages)[^}]*\}\}")
+    root = Path(str(files("console"))) / "templates"
+    found = {
+        f"{path.relative_to(root)}: {each[0]}"
+        for path in sorted(root.rglob("*.j2"))
+        for each in shown.finditer(path.read_text(encoding="utf-8"))
+    }
+    assert found == set()
+
+
 @pytest.mark.parametrize(
     ("detail", "shown"),
     [
@@ -175,6 +215,17 @@ def test_a_refusal_names_a_page_in_the_place_of_an_address(language: str) -> Non
         ("`brandctl spend resume` lets it go on", "the page “Money” lets it go on"),
         ("see `/v1/of-tomorrow/{slug}/x?y=1`, then go", "see another page, then go"),
         ("`brandctl people-of-tomorrow` does it", "`brandctl people-of-tomorrow` does it"),
+        ("brandctl people-of-tomorrow x, then go", "brandctl people-of-tomorrow x, then go"),
+        (
+            "correct it (brandctl drafts edit 17) or take it down",
+            "correct it (the page “Drafts”) or take it down",
+        ),
+        (
+            "brandctl submit acme 'grind size: a guide' --refresh, then wait",
+            "the page “Keywords”, then wait",
+        ),
+        ("brandctl accounts list shows which are.", "the page “Accounts” shows which are."),
+        ("x; brandctl content publish ID TARGET --overwrite", "x; the page “Articles”"),
     ],
 )
 def test_addresses_and_commands_become_pages(detail: str, shown: str) -> None:

@@ -13,8 +13,8 @@ from envelope import DeadLetterEdited, DeadLetterResolved, DomainMessage, new_ev
 from messaging import Database, DeadLetter
 from messaging.headers import REPLAY_OF
 from monitor.dead_letters import delete_old, handlers, record_edits, remove, states_of_messages
+from monitor.dead_letters.decision_store import OperatorDecision
 from monitor.dead_letters.operations import DeadLetterOperations
-from monitor.dead_letters.store import OperatorDecision
 
 QUEUE = "publisher-commands"
 NewDeath = Callable[..., DomainMessage[DeadLetter]]

@@ -13,9 +13,9 @@ from envelope import DomainMessage, new_event_id
 from envelope.brand.payloads import WorkFinished
 from envelope.brand.work import work_ids_in
 from messaging import Database, DeadLetter
+from monitor.dead_letters.decision_store import OperatorDecision
 from monitor.dead_letters.finished_work import close_finished, delete_finished
 from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult
-from monitor.dead_letters.store import OperatorDecision
 
 Death = DomainMessage[DeadLetter]
 NewDeath = Callable[..., Death]

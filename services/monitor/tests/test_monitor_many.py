@@ -10,9 +10,9 @@ import asyncpg
 import pytest
 
 from messaging import Database
-from monitor.dead_letters import filtering, queries, store
+from monitor.dead_letters import decision_store, filtering, groups, queries
 from monitor.dead_letters.domain import DeadLetterState
-from monitor.dead_letters.filtering import DeadLetterFilter
+from monitor.dead_letters.filtering import DeadLetterFilter, Table
 from tests.fixtures.explained import ExplainedConnection
 
 MANY = 20_000
@@ -44,7 +44,7 @@ async def many(database: Database, postgres_url: str) -> Database:
     await owner.execute(FILL, MANY)
     # As autovacuum does after a while. 300 rows a target are looked at: all that there are, and no sample that differs by chance.
     await owner.execute("set default_statistics_target = 100")
-    await owner.execute("vacuum analyze dead_messages")
+    await owner.execute("vacuum analyze dead_messages, dead_letter_facts")
     await owner.close()
     return database
 
@@ -172,9 +172,67 @@ async def test_a_search_that_takes_too_long_is_ended(many: Database, monkeypatch
         assert await connection.fetchval("show statement_timeout") == "0"
     with pytest.raises(filtering.SearchTooSlowError):
         async with many.transaction() as tx:
-            await store.discard_open(
-                tx.connection, store.DeadLetterSelection(wanted), 500, store.OperatorDecision(None, "why")
+            await decision_store.discard_open(
+                tx.connection,
+                decision_store.DeadLetterSelection(wanted),
+                500,
+                decision_store.OperatorDecision(None, "why"),
             )
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"error": "DETAIL 14999"},
+        {"error": "100%"},
+        {"code": "0123456789abcdef"},
+        {"type": "content.publish", "brands": ["acme"]},
+        {"replayable": True, "max_attempts": 4},
+        {"queue": "social-commands", "state": DeadLetterState.RESOLVED},
+    ],
+)
+async def test_facts_find_what_the_letters_have(many: Database, wanted: dict[str, Any]) -> None:
+    filter_ = DeadLetterFilter(**wanted)
+    assert filter_.searched_table is Table.FACTS
+    found = {}
+    async with many.connection() as connection:
+        for table in Table:
+            where, values = filter_.condition(table)
+            found[table] = await connection.fetch(
+                f"select id from {table.value} d where {where} order by id", *values
+            )
+        page = await queries.fetch_page(connection, filter_, limit=30, before=None)
+    assert page is not None
+    assert found[Table.FACTS] == found[Table.LETTERS]
+    assert page.matching == len(found[Table.LETTERS])
+
+
+async def test_groups_are_counted_without_reading_letters_one_by_one(many: Database) -> None:
+    async with explained(many) as connection:
+        counted = await groups.failure_groups(connection, state=DeadLetterState.OPEN, limit=200)
+        days = await groups.by_day(connection, 90, None)
+    open_ones = await letters(many, DeadLetterState.OPEN)
+    assert sum(each["count"] for each in counted) == sum(each["open"] for each in days.rows) == len(open_ones)
+    assert ("Index Only Scan", "dead_letter_facts_by_kind") in connection.scans
+    assert "Seq Scan" not in {how for how, _ in connection.scans}
+
+
+async def test_facts_follow_every_change_of_a_letter(many: Database) -> None:
+    changes = (
+        "update dead_messages set state = 'discarded', resolution = 'why', resolved_at = now() where state = 'open'",
+        "update dead_messages set queue = 'orchestrator-commands', redirected_from = queue where queue = 'social-commands'",
+        "update dead_messages set masked = 'x', masking = 2",
+        "delete from dead_messages where type is null",
+    )
+    for change in changes:
+        async with many.connection() as connection:
+            await connection.execute(change)
+            kept = await connection.fetch("select f.* from dead_letter_facts f order by id")
+            expected = await connection.fetch(
+                "select f.* from dead_messages d cross join lateral dead_letter_facts_of(d) f order by f.id"
+            )
+        assert kept == expected, change
 
 
 @pytest.mark.extended
@@ -204,13 +262,13 @@ async def test_like_failures_are_told_with_their_types_times_and_newest(
         if brands is None or letter["brand_slug"] in brands:
             together[tuple(letter[fact] for fact in FACTS)].append(letter)
     async with many.connection() as connection:
-        groups = await queries.failure_groups(
-            connection, DeadLetterFilter(DeadLetterState.OPEN, brands=brands), limit=100
+        found_groups = await groups.failure_groups(
+            connection, state=DeadLetterState.OPEN, brands=brands, limit=100
         )
-        (largest, *_) = await queries.failure_groups(connection, DeadLetterFilter(), limit=1)
-    assert {tuple(group[fact] for fact in FACTS) for group in groups} == set(together)
-    assert [group["count"] for group in groups] == sorted(map(len, together.values()), reverse=True)
-    for group in groups:
+        (largest, *_) = await groups.failure_groups(connection, limit=1)
+    assert {tuple(group[fact] for fact in FACTS) for group in found_groups} == set(together)
+    assert [group["count"] for group in found_groups] == sorted(map(len, together.values()), reverse=True)
+    for group in found_groups:
         found = together[tuple(group[fact] for fact in FACTS)]
         latest = max(letter["recorded_at"] for letter in found)
         newest: UUID = min(letter["id"] for letter in found if letter["recorded_at"] == latest)
@@ -232,11 +290,12 @@ async def test_what_waits_is_told_brand_by_brand(many: Database) -> None:
     for letter in await letters(many, DeadLetterState.OPEN, DeadLetterState.REPLAYING):
         together[(letter["brand_slug"], *(letter[fact] for fact in FACTS))].append(letter)
     async with many.connection() as connection:
-        groups = await queries.unsettled_groups(connection, limit=1_000)
-    told = {(each["brand_slug"], *(each[fact] for fact in FACTS)): each for each in groups}
+        unsettled = await groups.unsettled_groups(connection, limit=1_000)
+    told = {(each["brand_slug"], *(each[fact] for fact in FACTS)): each for each in unsettled}
     assert {key: each["count"] for key, each in told.items()} == {
         key: len(found) for key, found in together.items()
     }
     for key, each in told.items():
         assert each["types"] == sorted({letter["type"] for letter in together[key]} - {None})
-    assert [each["count"] for each in groups] == sorted((each["count"] for each in groups), reverse=True)
+    counts = [each["count"] for each in unsettled]
+    assert counts == sorted(counts, reverse=True)

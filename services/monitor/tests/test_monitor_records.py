@@ -13,10 +13,10 @@ import structlog
 from chassis.observing import logs
 from envelope import DeadLetterResolved, DomainMessage, new_event_id
 from messaging import Database, DeadLetter
-from monitor.dead_letters import handlers, operations, queries, rename_queues, store
+from monitor.dead_letters import decision_store, handlers, operations, queries, rename_queues, store
+from monitor.dead_letters.decision_store import OperatorDecision
 from monitor.dead_letters.domain import DeadLetterRefusal
 from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult
-from monitor.dead_letters.store import OperatorDecision
 
 Death = DomainMessage[DeadLetter]
 NewDeath = Callable[..., Death]
@@ -323,7 +323,7 @@ async def test_many_at_once_have_one_outcome(database: Database, record: Record,
         outcomes = await asyncio.gather(
             *(deciding.replay(dead) for _ in range(3)),
             *(deciding.discard(dead, OperatorDecision(why="not needed")) for _ in range(2)),
-            deciding.replay_all(store.DeadLetterSelection(), 10),
+            deciding.replay_all(decision_store.DeadLetterSelection(), 10),
         )
         done = [
             outcome
@@ -340,7 +340,9 @@ async def test_two_bulk_replays_send_each_message_once(
 ) -> None:
     ids = await record(*(new_death() for _ in range(120)), new_death(b"garbage"))
     deciding = DeadLetterOperations(database)
-    both = await asyncio.gather(*(deciding.replay_all(store.DeadLetterSelection(), 500) for _ in range(2)))
+    both = await asyncio.gather(
+        *(deciding.replay_all(decision_store.DeadLetterSelection(), 500) for _ in range(2))
+    )
     replayed = [dead for one in both for dead in one.replays]
     assert sorted(replayed) == sorted(ids[:120])
     raw = [one for one in await sent(database) if one["exchange"] == "returns"]
@@ -359,7 +361,9 @@ async def test_a_bulk_replay_of_large_ones_goes_on_where_it_ended(
     monkeypatch.setattr(operations, "MOST_BYTES", sum(map(len, bodies[:2])))
     pieces, after = [], None
     while not pieces or after is not None:
-        done = await DeadLetterOperations(database).replay_all(store.DeadLetterSelection(after=after), 10)
+        done = await DeadLetterOperations(database).replay_all(
+            decision_store.DeadLetterSelection(after=after), 10
+        )
         pieces.append(list(done.replays))
         after = done.last
     # One that is too large by itself goes alone.

@@ -20,10 +20,10 @@ from envelope import new_event_id
 _BATCH: Final = 100
 """Messages of one record, as a busy sender writes them."""
 _STALLED_SECONDS: Final = 60.0
-# Old enough for the monitor to read them.
+# The monitor reads them in two seconds, and has not read past them: it leaves the last minute for later.
 _SENT: Final = """
     insert into sent_batches (sent_at, exchange, routing_key, type, event_ids, correlation_ids)
-    values (now() - interval '2 minutes', 'commands', 'research-commands', 'research.requested', $1::uuid[], $2::text[])
+    values (clock_timestamp() - interval '58 seconds', 'commands', 'research-commands', 'research.requested', $1::uuid[], $2::text[])
 """
 _HANDLED: Final = """
     insert into processed_events (event_id, type, queue, outcome)

@@ -10,6 +10,11 @@ _ADDRESS: Final = re.compile(
     r"`?(?:\b(?:GET|POST|PUT|PATCH|DELETE) )?/v1/([\w-]+)(?:/[\w{}.-]+)*(?:\?[^\s`,;]+)?`?"
 )
 _COMMAND: Final = re.compile(r"`brandctl ([\w-]+)[^`]*`")
+_AFTER_COMMANDS: Final = "and|are|before|does|has|in|is|lets|or|raises|shows|then|to|until|which"
+_BARE_COMMAND: Final = re.compile(
+    rf"\bbrandctl ([\w-]+)(?: (?!(?:{_AFTER_COMMANDS})\b)(?:'[^']*'|[^\s,;:()`'.]+))*"
+)
+"""A command without quotes ends at a mark or at a word that goes on with the sentence."""
 PAGES: Final[Mapping[str, str]] = {
     "account-apps": "accounts",
     "accounts": "accounts",
@@ -21,12 +26,17 @@ PAGES: Final[Mapping[str, str]] = {
     "brands": "start_here",
     "calendar": "calendar",
     "canary-replays": "dead_letters",
+    "chain": "messages",
     "chain-calls": "messages",
+    "close-missing": "ledger",
     "content": "articles",
     "cycles": "keywords",
     "dead-letter-operations": "dead_letters",
     "dead-letters": "dead_letters",
+    "doctor": "doctor",
+    "documents": "sources",
     "drafts": "drafts",
+    "invitations": "team",
     "keys": "keys",
     "keywords": "keywords",
     "ledger": "ledger",
@@ -38,6 +48,7 @@ PAGES: Final[Mapping[str, str]] = {
     "posts": "posts",
     "providers": "providers",
     "queues": "backbone",
+    "receipts": "receipts",
     "research": "keywords",
     "retries": "retries",
     "schedules": "schedules",
@@ -47,6 +58,7 @@ PAGES: Final[Mapping[str, str]] = {
     "submit": "keywords",
     "subscriptions": "subscriptions",
     "targets": "accounts",
+    "watch": "keywords",
     "webhooks": "webhooks",
     "workflows": "keywords",
 }
@@ -70,4 +82,6 @@ def name_pages(sentence: str, t: Texts) -> str:
         # What only the terminal can do stays.
         return found[0] if screen is None else named(screen)
 
-    return _COMMAND.sub(of_command, _ADDRESS.sub(of_address, sentence))
+    if "brandctl " not in sentence and "/v1/" not in sentence:
+        return sentence
+    return _BARE_COMMAND.sub(of_command, _COMMAND.sub(of_command, _ADDRESS.sub(of_address, sentence)))

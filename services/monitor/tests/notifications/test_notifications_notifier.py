@@ -15,7 +15,7 @@ from chassis.testing import eventually
 from envelope import DomainMessage, new_event_id
 from messaging import Database, DeadLetter
 from monitor.dead_letters import DeadLetterOperations
-from monitor.dead_letters.store import OperatorDecision
+from monitor.dead_letters.decision_store import OperatorDecision
 from monitor.notifications.domain import SummarySchedule, Weekday
 
 NewDeath = Callable[..., DomainMessage[DeadLetter]]

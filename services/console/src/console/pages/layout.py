@@ -5,12 +5,14 @@ from collections.abc import Collection
 from http import HTTPStatus
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from chassis.http.callers import Scope
+from console.page_names import name_pages
 from console.pages.parts import ConsoleParts, parts_of
 from console.pages.viewer import PageViewer
 from console.texts import Texts, language_of
@@ -21,8 +23,11 @@ _MACROS: Final = "layout/macros.html.j2"
 
 
 def templates() -> Environment:
-    """The templates of all screens; every value is escaped."""
-    return Environment(
+    """The templates of all screens; every value is escaped.
+
+    The filter `pages` puts the names of pages in the place of commands and addresses in what services say.
+    """
+    environment = Environment(
         loader=PackageLoader("console", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -30,6 +35,13 @@ def templates() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.filters["pages"] = _with_pages
+    return environment
+
+
+@pass_context
+def _with_pages(context: Context, sentence: str | None) -> str | None:
+    return sentence and name_pages(sentence, context["t"])
 
 
 def page(

@@ -23,10 +23,10 @@ from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from envelope import MICROS, ChainLimits
 from envelope.brand import CATALOGUE
 from messaging.topology import work_queues
+from monitor.dead_letters.decision_store import OperatorDecision
 from monitor.dead_letters.domain import DeadLetterState, OperationVerb
 from monitor.dead_letters.filtering import DeadLetterFilter
 from monitor.dead_letters.masking import mask, mask_text
-from monitor.dead_letters.store import OperatorDecision
 
 MAX_BULK: Final = 500
 _QUEUES: Final = frozenset(work_queues(CATALOGUE))

@@ -16,11 +16,11 @@ import structlog
 from chassis import Connection
 from envelope import new_event_id
 from messaging import Database, Transaction
-from monitor.dead_letters import store
+from monitor.dead_letters import decision_store
+from monitor.dead_letters.decision_store import DeadLetterSelection, OperatorDecision
 from monitor.dead_letters.domain import SILENT_AFTER, DeadLetterState
 from monitor.dead_letters.filtering import GROUP_ID, DeadLetterFilter
 from monitor.dead_letters.operations import MOST_BYTES, send_again
-from monitor.dead_letters.store import DeadLetterSelection, OperatorDecision
 
 log = structlog.get_logger(__name__)
 
@@ -211,12 +211,12 @@ async def _replay_some(tx: Transaction, canary: Mapping[str, Any], limit: int) -
     """Replays up to so many of the group that were open when it began; returns how many."""
     wanted = DeadLetterFilter(DeadLetterState.OPEN, group=canary["failure_group"], brands=canary["brands"])
     selection = DeadLetterSelection(wanted, until=canary["started_at"])
-    claimed, _ = await store.lock_open(tx.connection, selection, limit, MOST_BYTES)
+    claimed, _ = await decision_store.lock_open(tx.connection, selection, limit, MOST_BYTES)
     if not claimed:
         return 0
     replays = send_again(tx, claimed)
     decision = OperatorDecision(canary["operator"], canary["reason"])
-    await store.mark_replaying(tx.connection, replays, decision)
+    await decision_store.mark_replaying(tx.connection, replays, decision)
     await tx.connection.execute(
         "insert into canary_replay_letters (canary_id, dead_letter_id) select $1, unnest($2::uuid[])",
         canary["id"],

@@ -8,7 +8,7 @@ from pydantic import Field
 
 from chassis.http.api import MayRead, View, router
 from messaging import Database
-from monitor.dead_letters import queries
+from monitor.dead_letters.groups import by_day
 
 MOST_DAYS: Final = 90
 
@@ -45,7 +45,7 @@ def day_routes(database: Database) -> APIRouter:
         Settled ones are kept for the setting `RETENTION_DAYS`.
         """
         async with database.connection() as connection:
-            found = await queries.by_day(connection, days, caller.brands)
+            found = await by_day(connection, days, caller.brands)
         return DeadLettersByDay(
             items=tuple(DeadLettersOfDay(**row) for row in found.rows),
             first_day=found.first_day,

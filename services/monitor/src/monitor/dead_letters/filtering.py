@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime
+from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
@@ -27,6 +28,14 @@ _ERROR: Final = "concat_ws(chr(10), d.exception_type, d.detail, d.frame)"
 _SHOWN_BODY: Final = "case when d.masking is not null then coalesce(d.masked, d.payload) end"
 """A search of what is hidden would tell it, letter by letter."""
 _LIKE: Final = str.maketrans({"\\": r"\\", "%": r"\%", "_": r"\_"})
+
+
+class Table(Enum):
+    """Where a condition is looked up."""
+
+    LETTERS = "dead_messages"
+    FACTS = "dead_letter_facts"
+    """The few bytes of each that most searches read."""
 
 
 class SearchTooSlowError(Exception):
@@ -78,8 +87,23 @@ class DeadLetterFilter:
             )
         )
 
-    def condition(self) -> tuple[str, list[Any]]:
-        """The condition of a row `d`, and the values of its parameters.
+    @property
+    def searched_table(self) -> Table:
+        """The smaller table that has all that is asked for."""
+        needs_letter = (self.correlation_id, self.message_id, self.keyword, self.content_id, self.payload)
+        return Table.FACTS if all(each is None for each in needs_letter) else Table.LETTERS
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether an index leads to the newest that match: few letters between them do not."""
+        if self.is_search:
+            return False
+        if self.correlation_id is not None or self.message_id is not None:
+            return True
+        return self.type is None and self.group is None and self.replayable is None
+
+    def condition(self, table: Table = Table.LETTERS) -> tuple[str, list[Any]]:
+        """The condition of a row `d` of the table, and the values of its parameters.
 
         It names only the conditions that are set, and the state as a literal, so that one of the indexes fits.
         """
@@ -89,6 +113,7 @@ class DeadLetterFilter:
             values.append(value)
             conditions.append(condition.format(f"${len(values)}"))
 
+        is_letter = table is Table.LETTERS
         if self.state is not None:
             conditions.append(f"d.state = '{DeadLetterState(self.state).value}'")
         for condition, wanted in (
@@ -96,14 +121,17 @@ class DeadLetterFilter:
             ("d.type = {}", self.type),
             ("d.correlation_id = {}", self.correlation_id),
             ("d.replayable = {}", self.replayable),
-            (GROUP_ID + " = {}", self.group),
+            ((GROUP_ID if is_letter else "d.group_id") + " = {}", self.group),
             ("d.code = {}", self.code),
             ("(d.id = {0} or d.event_id = {0} or d.replay_event_id = {0})", self.message_id),
             ("d.attempts >= {}", self.min_attempts),
             ("d.attempts <= {}", self.max_attempts),
             ("d.failed_at >= {}", self.failed_since),
             ("d.failed_at < {}", self.failed_before),
-            (_ERROR + " ilike {}", None if self.error is None else f"%{self.error.translate(_LIKE)}%"),
+            (
+                _ERROR + " ilike {}" if is_letter else "d.error like lower({})",
+                None if self.error is None else f"%{self.error.translate(_LIKE)}%",
+            ),
             ("d.brand_slug = any ({}::text[])", None if self.brands is None else list(self.brands)),
         ):
             if wanted is not None:

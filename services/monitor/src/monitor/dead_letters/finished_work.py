@@ -13,8 +13,9 @@ from envelope import DomainMessage, EnvelopeHead
 from envelope.brand.payloads import WorkFinished
 from envelope.brand.work import reporter_of, work_ids_in
 from messaging import Transaction
+from monitor.dead_letters.decision_store import WorkOfDeadLetter
 from monitor.dead_letters.domain import finished_resolution
-from monitor.dead_letters.store import WorkOfDeadLetter, lock_exclusive
+from monitor.dead_letters.store import lock_exclusive
 
 log = structlog.get_logger(__name__)
 

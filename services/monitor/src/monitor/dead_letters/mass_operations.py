@@ -18,12 +18,12 @@ import structlog
 from chassis import Connection
 from envelope import new_event_id
 from messaging import Database, Transaction
-from monitor.dead_letters import store
+from monitor.dead_letters import decision_store
 from monitor.dead_letters.api_models import BulkSelection
+from monitor.dead_letters.decision_store import DeadLetterSelection, OperatorDecision
 from monitor.dead_letters.domain import SILENT_AFTER, OperationVerb
 from monitor.dead_letters.filtering import SEARCH_SECONDS, SearchTooSlowError
 from monitor.dead_letters.operations import discard_some, replay_some, restore_some
-from monitor.dead_letters.store import DeadLetterSelection, OperatorDecision
 
 log = structlog.get_logger(__name__)
 
@@ -277,8 +277,8 @@ async def _end(
 
 async def _count(connection: Connection, verb: OperationVerb, selection: DeadLetterSelection) -> int:
     if verb is OperationVerb.REPLAY:
-        return await store.count_replayable(connection, selection)
-    return await store.count_selected(connection, selection, verb.takes)
+        return await decision_store.count_replayable(connection, selection)
+    return await decision_store.count_selected(connection, selection, verb.takes)
 
 
 async def forget_brand(connection: Connection, brand: str) -> None:

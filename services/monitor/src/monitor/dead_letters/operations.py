@@ -13,7 +13,7 @@ from envelope.brand import CATALOGUE
 from messaging import Database, Transaction
 from messaging.headers import REPLAY_OF
 from messaging.topology import work_queues
-from monitor.dead_letters import store
+from monitor.dead_letters import decision_store, store
 from monitor.dead_letters.domain import (
     DeadLetterRefusal,
     DeadLetterState,
@@ -33,7 +33,7 @@ log = structlog.get_logger(__name__)
 MOST_BYTES: Final = 8 * 1024 * 1024
 """Total size of the bodies that one request replays: memory holds each twice, before and after rewriting."""
 QUEUES: Final = work_queues(CATALOGUE)
-_NOTHING_SAID: Final = store.OperatorDecision()
+_NOTHING_SAID: Final = decision_store.OperatorDecision()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class DeadLetterOperations:
     async def replay(
         self,
         dead: UUID,
-        decision: store.OperatorDecision = _NOTHING_SAID,
+        decision: decision_store.OperatorDecision = _NOTHING_SAID,
         brands: Collection[str] | None = None,
         limits: ChainLimits = NO_LIMITS,
         redirect_to: str | None = None,
@@ -88,7 +88,7 @@ class DeadLetterOperations:
             redirect_to: the queue to which it goes instead of its own, which must be gone.
         """
         async with self._database.transaction() as tx:
-            claimed = await store.lock_dead_letter(tx.connection, dead, brands)
+            claimed = await decision_store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
                 return UnknownDeadLetter()
             refusal = (
@@ -99,7 +99,7 @@ class DeadLetterOperations:
             if refusal is not None:
                 return refusal
             replays = send_again(tx, [claimed], limits, redirect_to)
-            await store.mark_replaying(tx.connection, replays, decision, redirect_to)
+            await decision_store.mark_replaying(tx.connection, replays, decision, redirect_to)
             (sent,) = tx.outgoing
         log.info(
             "dead_letter_replayed",
@@ -115,9 +115,9 @@ class DeadLetterOperations:
 
     async def replay_all(
         self,
-        selection: store.DeadLetterSelection,
+        selection: decision_store.DeadLetterSelection,
         limit: int,
-        decision: store.OperatorDecision = _NOTHING_SAID,
+        decision: decision_store.OperatorDecision = _NOTHING_SAID,
         limits: ChainLimits = NO_LIMITS,
         redirect_to: str | None = None,
     ) -> ReplayResult:
@@ -132,23 +132,26 @@ class DeadLetterOperations:
             return await replay_some(tx, selection, limit, decision, limits, redirect_to)
 
     async def discard(
-        self, dead: UUID, decision: store.OperatorDecision, brands: Collection[str] | None = None
+        self, dead: UUID, decision: decision_store.OperatorDecision, brands: Collection[str] | None = None
     ) -> DeadLetterRefusal | UnknownDeadLetter | None:
         """Closes a dead letter without handling it and returns None, or returns why not. `brands` as in `replay`."""
         async with self._database.transaction() as tx:
-            claimed = await store.lock_dead_letter(tx.connection, dead, brands)
+            claimed = await decision_store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
                 return UnknownDeadLetter()
             refusal = discard_refusal(claimed.standing, now=claimed.now)
             if refusal is None:
-                await store.mark_discarded(tx.connection, claimed.standing.id, decision)
+                await decision_store.mark_discarded(tx.connection, claimed.standing.id, decision)
                 log.info(
                     "dead_letter_discarded", dead_letter_id=str(dead), reason=decision.why, by=decision.by
                 )
             return refusal
 
     async def discard_all(
-        self, selection: store.DeadLetterSelection, limit: int, decision: store.OperatorDecision
+        self,
+        selection: decision_store.DeadLetterSelection,
+        limit: int,
+        decision: decision_store.OperatorDecision,
     ) -> DiscardResult:
         """Closes up to `limit` of the selected open dead letters without handling them, the oldest first."""
         async with self._database.transaction() as tx:
@@ -156,7 +159,7 @@ class DeadLetterOperations:
         return DiscardResult(ids, ids[-1] if len(ids) == limit else None)
 
     async def restore(
-        self, dead: UUID, decision: store.OperatorDecision, brands: Collection[str] | None = None
+        self, dead: UUID, decision: decision_store.OperatorDecision, brands: Collection[str] | None = None
     ) -> DeadLetterRefusal | UnknownDeadLetter | None:
         """Opens a discarded dead letter again and returns None, or returns why not. `brands` as in `replay`.
 
@@ -165,19 +168,24 @@ class DeadLetterOperations:
         async with self._database.transaction() as tx:
             # A report of its work comes before this, and is found, or waits, and then finds it open.
             await store.lock_shared(tx.connection)
-            claimed = await store.lock_dead_letter(tx.connection, dead, brands)
+            claimed = await decision_store.lock_dead_letter(tx.connection, dead, brands)
             if claimed is None:
                 return UnknownDeadLetter()
             refusal = restore_refusal(claimed.standing)
             if refusal is None and claimed.standing.state is not DeadLetterState.OPEN:
-                await _restore(tx, [await store.work_of(tx.connection, claimed.standing.id)], decision)
+                await _restore(
+                    tx, [await decision_store.work_of(tx.connection, claimed.standing.id)], decision
+                )
                 log.info(
                     "dead_letter_restored", dead_letter_id=str(dead), reason=decision.why, by=decision.by
                 )
             return refusal
 
     async def restore_all(
-        self, selection: store.DeadLetterSelection, limit: int, decision: store.OperatorDecision
+        self,
+        selection: decision_store.DeadLetterSelection,
+        limit: int,
+        decision: decision_store.OperatorDecision,
     ) -> RestoreResult:
         """Opens up to `limit` of the selected discarded dead letters again, the oldest first; others stay as they are."""
         async with self._database.transaction() as tx:
@@ -186,38 +194,46 @@ class DeadLetterOperations:
 
 async def replay_some(
     tx: Transaction,
-    selection: store.DeadLetterSelection,
+    selection: decision_store.DeadLetterSelection,
     limit: int,
-    decision: store.OperatorDecision,
+    decision: decision_store.OperatorDecision,
     limits: ChainLimits = NO_LIMITS,
     redirect_to: str | None = None,
 ) -> ReplayResult:
     """See `DeadLetterOperations.replay_all`."""
-    claimed, is_more = await store.lock_open(tx.connection, selection, limit, MOST_BYTES, limits, redirect_to)
+    claimed, is_more = await decision_store.lock_open(
+        tx.connection, selection, limit, MOST_BYTES, limits, redirect_to
+    )
     if not claimed:
         return ReplayResult({})
     replays = send_again(tx, claimed, limits, redirect_to)
-    await store.mark_replaying(tx.connection, replays, decision, redirect_to)
+    await decision_store.mark_replaying(tx.connection, replays, decision, redirect_to)
     log.info("dead_letters_replayed", count=len(replays), reason=decision.why, by=decision.by)
     return ReplayResult(replays, claimed[-1].standing.id if is_more else None)
 
 
 async def discard_some(
-    tx: Transaction, selection: store.DeadLetterSelection, limit: int, decision: store.OperatorDecision
+    tx: Transaction,
+    selection: decision_store.DeadLetterSelection,
+    limit: int,
+    decision: decision_store.OperatorDecision,
 ) -> list[UUID]:
     """See `DeadLetterOperations.discard_all`."""
-    ids = await store.discard_open(tx.connection, selection, limit, decision)
+    ids = await decision_store.discard_open(tx.connection, selection, limit, decision)
     if ids:
         log.info("dead_letters_discarded", count=len(ids), reason=decision.why, by=decision.by)
     return ids
 
 
 async def restore_some(
-    tx: Transaction, selection: store.DeadLetterSelection, limit: int, decision: store.OperatorDecision
+    tx: Transaction,
+    selection: decision_store.DeadLetterSelection,
+    limit: int,
+    decision: decision_store.OperatorDecision,
 ) -> RestoreResult:
     """See `DeadLetterOperations.restore_all`."""
     await store.lock_shared(tx.connection)
-    letters = await store.lock_discarded(tx.connection, selection, limit)
+    letters = await decision_store.lock_discarded(tx.connection, selection, limit)
     resolved = await _restore(tx, letters, decision) if letters else 0
     if letters:
         log.info("dead_letters_restored", count=len(letters), reason=decision.why, by=decision.by)
@@ -226,7 +242,9 @@ async def restore_some(
 
 
 async def _restore(
-    tx: Transaction, letters: Sequence[store.WorkOfDeadLetter], decision: store.OperatorDecision
+    tx: Transaction,
+    letters: Sequence[decision_store.WorkOfDeadLetter],
+    decision: decision_store.OperatorDecision,
 ) -> int:
     """Opens the dead letters again, under their locks; returns how many are resolved instead."""
     event_ids = [each.event_id for each in letters if each.event_id is not None]
@@ -235,11 +253,13 @@ async def _restore(
     for each in letters:
         if each.event_id is not None and (by := handled.get((each.event_id, each.queue))) is not None:
             resolutions[each.id] = handled_resolution(by)
-    await store.mark_restored(tx.connection, letters, resolutions, decision)
+    await decision_store.mark_restored(tx.connection, letters, resolutions, decision)
     return len(resolutions)
 
 
-def _queue_refusal(dead: store.LockedDeadLetter, redirect_to: str | None) -> DeadLetterRefusal | None:
+def _queue_refusal(
+    dead: decision_store.LockedDeadLetter, redirect_to: str | None
+) -> DeadLetterRefusal | None:
     head = read_head(dead.payload)
     entry = CATALOGUE.get(head.type) if head else None
     return queue_refusal(
@@ -253,7 +273,7 @@ def _queue_refusal(dead: store.LockedDeadLetter, redirect_to: str | None) -> Dea
 
 def send_again(
     tx: Transaction,
-    claimed: Sequence[store.LockedDeadLetter],
+    claimed: Sequence[decision_store.LockedDeadLetter],
     limits: ChainLimits = NO_LIMITS,
     redirect_to: str | None = None,
 ) -> dict[DeadMessageId, UUID]:

@@ -1,10 +1,9 @@
-"""Queries over dead letters: pages, one in full, and failure groups."""
+"""Queries over dead letters: pages, and one in full."""
 
 import json
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
 
@@ -12,15 +11,8 @@ from chassis import Connection
 from envelope.brand import CATALOGUE
 from messaging.topology import work_queues
 from monitor.dead_letters.domain import DeadLetterState
-from monitor.dead_letters.filtering import GROUP_FACTS, GROUP_ID, DeadLetterFilter, bounded_search
+from monitor.dead_letters.filtering import GROUP_ID, DeadLetterFilter, Table, bounded_search
 
-_TYPES: Final = "array_remove(array_agg(distinct d.type order by d.type), null)"
-_CODE: Final = "d.service, d.code, d.version"
-_CODES: Final = (
-    "jsonb_agg(jsonb_build_array(d.service, d.code, d.version, d.count)) filter (where d.code is not null)"
-)
-_MOST_CODES: Final = 50
-"""Codes of a group that are returned, those of most dead letters."""
 READABLE_BYTES: Final = 256 * 1024
 """Bytes of a body that the API returns; twice the size limit of a message."""
 
@@ -70,9 +62,9 @@ async def fetch_page(
             return None
     opened = DeadLetterFilter(DeadLetterState.OPEN, brands=wanted.brands)
     place = None if position is None else (position["recorded_at"], position["id"])
-    find = _search if wanted.is_search else _look_up
+    find = _look_up if wanted.is_indexed else _search
     items, matching, now = await find(connection, wanted, limit=limit, place=place)
-    waiting = matching if wanted == opened else await _count(connection, opened)
+    waiting = matching if wanted == opened else (await _count(connection, opened))[0]
     return DeadLetterRows(items, matching, waiting, now)
 
 
@@ -80,12 +72,9 @@ async def _look_up(
     connection: Connection, wanted: DeadLetterFilter, *, limit: int, place: tuple[datetime, UUID] | None
 ) -> tuple[list[dict[str, Any]], int, datetime]:
     """A page, the number of matches and the time, each by its own index."""
+    # Counted first: decisions about all that match end at this time.
+    matching, now = await _count(connection, wanted)
     where, values = wanted.condition()
-    matching = await connection.fetchrow(
-        f"select now() as now, (select count(*) from dead_messages d where {where}) as matching",  # noqa: S608 - constants
-        *values,
-    )
-    assert matching is not None
     n = len(values)
     rows = await connection.fetch(
         f"select {_SUMMARY} from dead_messages d where {where}"  # noqa: S608 - constants
@@ -95,23 +84,24 @@ async def _look_up(
         limit,
         *(place or ()),
     )
-    return [dict(row) for row in rows], matching["matching"], matching["now"]
+    return [dict(row) for row in rows], matching, now
 
 
 async def _search(
     connection: Connection, wanted: DeadLetterFilter, *, limit: int, place: tuple[datetime, UUID] | None
 ) -> tuple[list[dict[str, Any]], int, datetime]:
-    """As `_look_up`; reads the texts once, for the page and for the number of matches.
+    """As `_look_up`; reads all that may match once, for the page and for the number of matches.
 
     Raises:
         SearchTooSlowError: it took too long.
     """
-    where, values = wanted.condition()
+    table = wanted.searched_table
+    where, values = wanted.condition(table)
     n = len(values)
     before = f" where (recorded_at, id) < (${n + 2}::timestamptz, ${n + 3}::uuid)" if place else ""
-    async with connection.transaction(), bounded_search(connection, is_search=True):
+    async with connection.transaction(), bounded_search(connection, is_search=wanted.is_search):
         found = await connection.fetchrow(
-            f"with found as materialized (select d.id, d.recorded_at from dead_messages d where {where})"  # noqa: S608
+            f"with found as materialized (select d.id, d.recorded_at from {table.value} d where {where})"  # noqa: S608
             " select now() as now, (select count(*) from found) as matching,"
             f" array(select id from found{before} order by recorded_at desc, id desc limit ${n + 1}) as ids",
             *values,
@@ -127,11 +117,17 @@ async def _search(
     return [dict(row) for row in rows], found["matching"], found["now"]
 
 
-async def _count(connection: Connection, wanted: DeadLetterFilter) -> int:
-    where, values = wanted.condition()
-    return int(
-        await connection.fetchval(f"select count(*) from dead_messages d where {where}", *values)  # noqa: S608 - constants
+async def _count(connection: Connection, wanted: DeadLetterFilter) -> tuple[int, datetime]:
+    """The number of matches, and the time."""
+    # The open ones have an index of their own, which is counted without any table.
+    table = Table.LETTERS if wanted.state == DeadLetterState.OPEN else wanted.searched_table
+    where, values = wanted.condition(table)
+    row = await connection.fetchrow(
+        f"select now() as now, (select count(*) from {table.value} d where {where}) as matching",  # noqa: S608 - constants
+        *values,
     )
+    assert row is not None
+    return row["matching"], row["now"]
 
 
 async def fetch_dead_letter(
@@ -164,80 +160,6 @@ async def fetch_outcomes(
         _listed(brands),
     )
     return [dict(row) for row in rows]
-
-
-async def failure_groups(
-    connection: Connection, wanted: DeadLetterFilter, *, limit: int
-) -> list[dict[str, Any]]:
-    """Failure groups of the dead letters that match; the largest first."""
-    where, values = wanted.condition()
-    # The inner query counts by type, so that no sort of a hundred thousand rows is needed; the lateral join then finds the
-    # newest of each returned group by its time.
-    rows = await connection.fetch(
-        'select g."group", g.queue, g.reason, g.exception_type, g.frame, g.count, g.types, g.codes, g.first_failed_at, g.last_failed_at,'  # noqa: S608
-        " newest.id as newest_id, newest.detail as newest_detail"
-        f' from (select {GROUP_ID} as "group", {GROUP_FACTS}, sum(d.count)::bigint as count, {_TYPES} as types, {_CODES} as codes,'
-        " min(d.first) as first_failed_at, max(d.last) as last_failed_at, max(d.newest) as newest"
-        f" from (select {GROUP_FACTS}, d.type, {_CODE}, count(*) as count, min(d.failed_at) as first, max(d.failed_at) as last,"
-        f" max(d.recorded_at) as newest from dead_messages d where {where} group by {GROUP_FACTS}, d.type, {_CODE}) d"
-        f" group by {GROUP_FACTS} order by count desc, last_failed_at desc, d.queue limit ${len(values) + 1}) g"
-        f" cross join lateral (select d.id, d.detail from dead_messages d where {where} and d.recorded_at = g.newest"
-        " and (d.queue, d.reason) = (g.queue, g.reason) and d.exception_type is not distinct from g.exception_type"
-        " and d.frame is not distinct from g.frame order by d.id limit 1) newest"
-        " order by g.count desc, g.last_failed_at desc, g.queue",
-        *values,
-        limit,
-    )
-    return [{**row, "codes": _codes_of(row["codes"])} for row in rows]
-
-
-def _codes_of(found: str | None) -> list[dict[str, Any]]:
-    """The codes of a group, that of most dead letters first; `found` has one row for each code and type."""
-    counts = Counter[tuple[str | None, str, str | None]]()
-    for service, code, version, count in json.loads(found or "[]"):
-        counts[service, code, version] += count
-    return [
-        {"service": service, "code": code, "version": version, "count": count}
-        for (service, code, version), count in counts.most_common(_MOST_CODES)
-    ]
-
-
-async def unsettled_groups(connection: Connection, *, limit: int) -> list[dict[str, Any]]:
-    """Failure groups by brand of dead letters that are open or in replay; the largest first."""
-    rows = await connection.fetch(
-        f'select {GROUP_ID} as "group", {GROUP_FACTS}, d.brand_slug, sum(d.count)::bigint as count, {_TYPES} as types'  # noqa: S608
-        f" from (select {GROUP_FACTS}, d.brand_slug, d.type, count(*) as count from dead_messages d"
-        f" where d.state in ('open', 'replaying') group by {GROUP_FACTS}, d.brand_slug, d.type) d"
-        f" group by {GROUP_FACTS}, d.brand_slug order by count desc, d.queue, d.brand_slug limit $1",
-        limit,
-    )
-    return [dict(row) for row in rows]
-
-
-@dataclass(frozen=True, slots=True)
-class DayCounts:
-    rows: list[dict[str, Any]]
-    first_day: date
-    today: date
-
-
-async def by_day(connection: Connection, days: int, brands: Collection[str] | None) -> DayCounts:
-    """Dead letters by the day of their record (UTC) and queue, of today and the days before it."""
-    now: datetime = await connection.fetchval("select now()")
-    today = now.astimezone(UTC).date()
-    first_day = today - timedelta(days=days - 1)
-    rows = await connection.fetch(
-        """
-        select (recorded_at at time zone 'utc')::date as day, queue, count(*) as recorded,
-               count(*) filter (where state = 'open') as open
-        from dead_messages
-        where recorded_at >= $1 and ($2::text[] is null or brand_slug = any ($2))
-        group by day, queue order by day, queue
-        """,
-        datetime.combine(first_day, time(), UTC),
-        _listed(brands),
-    )
-    return DayCounts([dict(row) for row in rows], first_day, today)
 
 
 def _listed(brands: Collection[str] | None) -> list[str] | None:

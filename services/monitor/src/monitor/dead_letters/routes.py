@@ -38,10 +38,11 @@ from monitor.dead_letters.api_models import (
     StoredText,
 )
 from monitor.dead_letters.day_routes import day_routes
+from monitor.dead_letters.decision_store import DeadLetterSelection
 from monitor.dead_letters.domain import DeadLetterRefusal, DeadLetterState, RefusalKind
 from monitor.dead_letters.filtering import SEARCH_SECONDS, DeadLetterFilter, SearchTooSlowError
+from monitor.dead_letters.groups import failure_groups
 from monitor.dead_letters.operations import DeadLetterOperations, ReplayResult, UnknownDeadLetter
-from monitor.dead_letters.store import DeadLetterSelection
 
 CONFLICT: Final = refusal(HTTPStatus.CONFLICT, "The state of the dead letter does not allow this.")
 
@@ -147,10 +148,16 @@ def _reading_routes(database: Database) -> APIRouter:
         queue: StoredText | None = None,
         group: Annotated[StoredText | None, Query(description="Only this group.")] = None,
     ) -> DeadLetterSummary:
-        wanted = DeadLetterFilter(state, _source_queue(queue), group=group, brands=caller.brands)
         async with database.connection() as connection:
-            groups = await queries.failure_groups(connection, wanted, limit=_MAX_GROUPS)
-        return DeadLetterSummary.model_validate({"groups": groups})
+            found = await failure_groups(
+                connection,
+                state=state,
+                queue=_source_queue(queue),
+                group=group,
+                brands=caller.brands,
+                limit=_MAX_GROUPS,
+            )
+        return DeadLetterSummary.model_validate({"groups": found})
 
     @routes.get(
         "/{dead_letter_id}",
