@@ -61,7 +61,7 @@ OPENS = {
     ("monitor", "social"): {"GET /v1/receipts", "GET /v1/activity", *LEDGER},
     ("monitor", "publisher"): {"GET /v1/receipts", *LEDGER},
     ("monitor", "research"): LEDGER,
-    ("monitor", "events"): {"GET /v1/webhooks"},
+    ("monitor", "events"): {"GET /v1/webhooks", *LEDGER},
 }
 KEYS = {pair: f"{number}-of-{'-and-'.join(pair)}-7Kq" for number, pair in enumerate(OPENS)}
 FORMER = "formerly-shared-by-both-9Zx"

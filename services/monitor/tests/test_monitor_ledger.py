@@ -18,7 +18,7 @@ from chassis.http.client import Peer
 from chassis.testing import eventually, running, serving
 from envelope import DeadLetterResolved, DomainMessage, new_event_id
 from envelope.brand import CATALOGUE
-from envelope.brand.payloads import ResearchRequested
+from envelope.brand.payloads import ResearchFailed, ResearchRequested
 from messaging import RetryLater, Service, ServiceSettings, Transaction, Unprocessable, on_batch
 from messaging.message_routes import message_routes
 from messaging.testing import Broker
@@ -45,6 +45,23 @@ async def treat(given: Sequence[DomainMessage[Any]], tx: Transaction) -> None:
                 tx.fail(message, RetryLater("the shelf is locked", after=timedelta(hours=2)))
             case "never" if message.causation_id not in mended:
                 tx.fail(message, Unprocessable("no such shelf"))
+
+
+async def treat_event(given: Sequence[DomainMessage[Any]], tx: Transaction) -> None:
+    """Needs nothing: the inbox notes that they were handled."""
+
+
+def settings_of(rabbitmq_url: str, database_url: str) -> ServiceSettings:
+    return ServiceSettings.model_validate(
+        {
+            "rabbitmq_url": rabbitmq_url,
+            "database_url": database_url,
+            "service_key": KEY,
+            "http_port": 0,
+            "retry_base_seconds": 0.3,
+            "shutdown_grace_seconds": 10,
+        }
+    )
 
 
 @dataclass
@@ -147,19 +164,8 @@ def message_api(service: Service) -> Any:
 async def world(
     rabbitmq_url: str, make_database: Callable[[str], Awaitable[str]]
 ) -> AsyncIterator[LedgerWorld]:
-    def settings(url: str, **changes: Any) -> ServiceSettings:
-        values = {
-            "rabbitmq_url": rabbitmq_url,
-            "database_url": url,
-            "service_key": KEY,
-            "http_port": 0,
-            "retry_base_seconds": 0.3,
-            "shutdown_grace_seconds": 10,
-        }
-        return ServiceSettings.model_validate(values | changes)
-
     services = {
-        name: Service(name, settings(await make_database(name)), CATALOGUE)
+        name: Service(name, settings_of(rabbitmq_url, await make_database(name)), CATALOGUE)
         for name in ("orchestrator", "research", "monitor")
     }
     services["research"].consume(QUEUE, on_batch(treat, ResearchRequested))
@@ -277,6 +283,33 @@ async def test_a_message_taken_out_of_a_queue_by_hand_is_missed_and_its_last_hop
     assert "research has given it no outcome" in item["last_hop"]
     assert (after["missing"], after["last_24_hours"]["done"]) == (0, 2)
     assert kept != lost
+
+
+async def test_an_event_taken_from_the_queue_of_the_log_is_missed_though_its_other_queue_has_it(
+    world: LedgerWorld, rabbitmq_url: str, make_database: Callable[[str], Awaitable[str]]
+) -> None:
+    events = Service("events", settings_of(rabbitmq_url, await make_database("events")), CATALOGUE)
+    events.consume("event-log", on_batch(treat_event, ResearchFailed))
+    await events.connections.open()
+    async with running(world.research), serving(message_api(events)) as url:
+        world.addresses["events"] = url
+        reconciler = world.reconciler(overdue=AT_ONCE)
+        async with world.research.database.transaction() as tx:
+            lost, _kept = (
+                tx.send(ResearchFailed(brand_slug="acme", keyword=each, reason="no_sources", detail="none"))
+                for each in ("lost", "kept")
+            )
+        await eventually(lambda: world.retries(0))
+        await world.remove("event-log")
+        async with running(events):
+            for _ in range(3):
+                await reconciler.advance()
+            (item,) = await world.messages(queue="event-log", state="missing")
+            others = await world.messages(queue="orchestrator-events")
+    assert item["message_id"] == str(lost)
+    assert (item["sender"], item["consumer"], item["place"]) == ("research", "events", "queue")
+    assert "into the queue event-log" in item["last_hop"]
+    assert [each["state"] for each in others] == ["under_way", "under_way"]
 
 
 async def test_a_missing_message_is_closed_once_and_counted_again_if_it_turns_up(world: LedgerWorld) -> None:

@@ -135,6 +135,12 @@ def test_each_sender_and_queue_has_a_route_and_nothing_has_one_without_a_consume
     )
     events = found["research", "orchestrator-events"]
     assert (events.consumer, events.exchange, events.routing_key) == ("orchestrator", "brand-events", None)
+    to_the_log = found["research", "event-log"]
+    assert (to_the_log.consumer, to_the_log.exchange, to_the_log.routing_key) == (
+        "events",
+        "brand-events",
+        None,
+    )
     alone = Catalogue(
         title="One",
         system="one",

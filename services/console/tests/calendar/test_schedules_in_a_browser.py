@@ -70,8 +70,8 @@ async def test_a_schedule_from_its_making_to_its_end(planned: Any, person: httpx
     assert {each.headers["location"] for each in run} == {f"{page}?done=run"}
     await eventually(ran)
     shown = (await person.get(page)).text
-    assert "1 at a time; 1 of 2 keywords are handed in." in shown
-    assert "One keyword was handed in." in shown
+    assert "1 at a time; 1 of 2 keywords are submitted." in shown
+    assert "One keyword was submitted." in shown
 
     for verb, done, state in (("pause", "paused", "paused"), ("resume", "resumed", "active")):
         answer = await person.post(f"{page}/{verb}", data={"once": verb})

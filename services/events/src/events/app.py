@@ -19,8 +19,9 @@ from events.webhooks import store as webhooks
 from events.webhooks.gateway import WebhookGateway
 from events.webhooks.sender import EVERY, WebhookSender
 from messaging import CommitLoss, Database, QueuePolicy, Service, Transaction, on_batch
+from messaging.ledger_routes import READ_BY_RECORDER
 
-READ_BY_MONITOR: Final = frozenset({"GET /v1/webhooks"})
+READ_BY_MONITOR: Final = READ_BY_RECORDER | {"GET /v1/webhooks"}
 """Routes that the monitor's key opens."""
 _MOST_STREAMS: Final = 0.4
 """Share of the process's connections that live streams may take."""

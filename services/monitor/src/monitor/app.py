@@ -89,7 +89,7 @@ def build(settings: Settings) -> Service:
     )
     if gateway is not None and notifier is not None:
         poller = notifications.NotificationPoller(service.database)
-        peers = [each for each in (orchestrator, research, *receipts) if each is not None]
+        peers = [each for each in (orchestrator, research, events, *receipts) if each is not None]
         sources = _sources(service.database, gateway, orchestrator, receipts, peers)
         if events is not None:
             fetch = partial(webhook_conditions, events)
@@ -102,7 +102,13 @@ def build(settings: Settings) -> Service:
     service.poll(
         "dead_letter_operations", dead_letters.MassOperations(service.database).advance, every=CANARIES
     )
-    asked = {"orchestrator": orchestrator, "social": social, "publisher": publisher, "research": research}
+    asked = {
+        "orchestrator": orchestrator,
+        "social": social,
+        "publisher": publisher,
+        "research": research,
+        "events": events,
+    }
     reconciler = ledger.LedgerReconciler(
         service.database,
         {name: ledger.RemotePeer(client) for name, client in asked.items() if client is not None},

@@ -85,7 +85,7 @@ class Settings(ServiceSettings, KeyedSettings):
     # Address of research, for the ledger; unset: its messages are not in it.
     research_url: WebAddress | None = None
     monitor_to_research_key: PairKeysText = None
-    # Address of events, for webhooks that are off since nothing arrives; unset: nobody is notified of them.
+    # Address of events, for the ledger and for webhooks that are off since nothing arrives; unset: nobody is notified of them.
     events_url: WebAddress | None = None
     monitor_to_events_key: PairKeysText = None
     # Addresses of Prometheus and Alertmanager, for the rules and alerts on the console's page; unset: it says how to connect them.

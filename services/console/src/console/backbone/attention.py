@@ -17,6 +17,7 @@ _WORST_FIRST: Final = (
     "breaker",
     "outbox",
     "letters",
+    "letters_without_type",
     "more_letters",
     "paused",
     "alert",
@@ -117,7 +118,7 @@ def _of_letters(letters: Any) -> Iterator[Trouble]:
     groups = letters["groups"] if isinstance(letters, Mapping) else ()
     for each in groups[:_MOST_GROUPS]:
         yield Trouble(
-            "letters",
+            "letters" if each["types"] else "letters_without_type",
             f"/dead-letters{LetterFilter(group=each['group']).query()}",
             {"n": each["count"], "queue": each["queue"], "types": ", ".join(each["types"])},
             each["newest_detail"],

@@ -23,18 +23,14 @@ def routes_of(catalogue: Catalogue) -> tuple[LedgerRoute, ...]:
     found: dict[tuple[str, str], LedgerRoute] = {}
     for entry in catalogue.values():
         is_command = entry.kind is MessageKind.COMMAND
+        exchange, key = (COMMANDS, entry.queue) if is_command else (catalogue.events, None)
+        taken = [(entry.queue, consumer) for consumer in entry.consumers]
+        if not is_command and catalogue.event_log is not None and catalogue.event_log_queue is not None:
+            taken.append((catalogue.event_log_queue, catalogue.event_log))
         for sender in entry.producers:
-            for consumer in entry.consumers:
-                found.setdefault(
-                    (sender, entry.queue),
-                    LedgerRoute(
-                        sender,
-                        consumer,
-                        entry.queue,
-                        COMMANDS if is_command else catalogue.events,
-                        entry.queue if is_command else None,
-                    ),
-                )
+            for queue, consumer in taken:
+                route = LedgerRoute(sender, consumer, queue, exchange, key)
+                found.setdefault((sender, queue), route)
     return tuple(found.values())
 
 
