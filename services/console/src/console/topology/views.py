@@ -113,9 +113,9 @@ def draw(topology: Mapping[str, Any], parts: Mapping[str, Any]) -> Picture:
         tuple(_line(each, topology, known) for each in topology["queues"]),
         tuple(
             (each, exchange, sent.get((each, exchange)))
-            for each, exchange in dict.fromkeys(
-                (each["producer"], each["exchange"]) for each in topology["sent"]
-            )
+            for each in dict.fromkeys(route["producer"] for route in topology["sent"])
+            for exchange in exchanges
+            if any((route["producer"], route["exchange"]) == (each, exchange) for route in topology["sent"])
         ),
         WIDTH,
         _TOP + rows * _ROW,
