@@ -136,7 +136,9 @@ async def _troubles(viewer: PageViewer, parts: Mapping[str, Any]) -> list[Troubl
 
 async def _report(viewer: PageViewer, service: str) -> Any:
     """What the doctor of a service has found lately; None if its probes take long, as they do while a server is away."""
-    asked = viewer.ask_one(service, getattr(viewer, service).check_servers(max_age_seconds=_PROBED_SECONDS_AGO))
+    asked = viewer.ask_one(
+        service, getattr(viewer, service).check_servers(max_age_seconds=_PROBED_SECONDS_AGO)
+    )
     try:
         return await asyncio.wait_for(asked, _DOCTOR_SECONDS)
     except TimeoutError:
