@@ -3,6 +3,7 @@
 from collections.abc import Collection
 from datetime import datetime, timedelta
 from enum import StrEnum
+from http import HTTPStatus
 from typing import Annotated, Final, Self
 from uuid import UUID
 
@@ -10,7 +11,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from chassis import Connection
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, View, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, MAX_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
@@ -211,7 +212,11 @@ def _managing(database: Database) -> APIRouter:
             found = await _find(connection, name, caller)
             return SubscriptionState.with_backlog(found, await store.read_backlog(connection, found))
 
-    @routes.put("/{name}", summary="Make a subscription")
+    @routes.put(
+        "/{name}",
+        summary="Make a subscription",
+        responses=refusal(HTTPStatus.CONFLICT, "There is one of this name for other events."),
+    )
     async def set_subscription(caller: MayOperate, name: Name, form: SubscriptionForm) -> SubscriptionView:
         """Makes it, or sets `max_deliveries` of one that is there. What it selects never changes: make another for other events."""
         check_types(form.types or [])

@@ -10,7 +10,7 @@ from uuid import UUID
 from fastapi import APIRouter, Path, Query, Response
 
 from chassis import Connection
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, router
+from chassis.http.api import UNKNOWN, MayOperate, MayRead, refusal, router
 from chassis.http.callers import Caller
 from chassis.http.conventions.pages import AFTER, DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import RefusalError
@@ -240,7 +240,14 @@ def _delivered(database: Database) -> APIRouter:
         event = events[0] if events else None
         return WebhookDeliveryDetails.with_event(found, event)
 
-    @routes.post("/{name}/resend", summary="Send events again", responses=UNKNOWN)
+    @routes.post(
+        "/{name}/resend",
+        summary="Send events again",
+        responses={
+            **UNKNOWN,
+            **refusal(HTTPStatus.CONFLICT, "Events since another time are being sent again."),
+        },
+    )
     async def send_events_again(
         caller: MayOperate, slug: Slug, name: Name, request: ResendRequest
     ) -> ResendAnswer:

@@ -156,7 +156,9 @@ async def claim(
               and (s.position < h.position
                    -- Once an hour also without events of the brand: its place follows the log then.
                    and (w.worked_at < clock_timestamp() - interval '1 hour'
-                        or exists (select from events e where e.brand_slug = w.brand_slug and e.position > s.position))
+                        -- By the index in its order, however far behind it is.
+                        or (select e.position from events e where e.brand_slug = w.brand_slug and e.position > s.position
+                            order by e.position limit 1) is not null)
                    or w.resend_until is not null
                    or exists (select from deliveries d where d.subscription = w.subscription and d.died_at is null
                                 and d.available_at <= clock_timestamp()))
