@@ -175,6 +175,7 @@ ELSEWHERE: Final = {
     "stop",
     "backup",
     "restore",
+    "mcp",  # talks to an assistant: see tests/end_to_end/test_assistants.py
     "documents add",  # shows the name of a file of one's own
     "dead-letters edit",  # needs a queue that exists: see its tests
     "drafts edit",  # opens an editor: see the tests of drafts

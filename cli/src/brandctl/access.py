@@ -35,9 +35,7 @@ def find_access(
     """
     local, containers = _read_endpoints(), _read_containers()
     local_url, containers_url = local.get(f"{service}_url"), _published(containers, service.upper())
-    url = given_url or local_url or containers_url
-    if not url:
-        raise AccessError(_missing_address(service, option or f"--{service}-url", containers))
+    url = find_url(given_url, service=service, option=option)
     if key_file is None and (named := os.environ.get("SERVICE_KEY_FILE")):
         if os.environ.get("SERVICE_KEY"):
             raise AccessError("SERVICE_KEY and SERVICE_KEY_FILE are both set: keep one of them")
@@ -52,6 +50,19 @@ def find_access(
     if (key := containers.get("SERVICE_KEY")) and url == containers_url:
         return Address(url, key)
     raise AccessError("no service key: set SERVICE_KEY, or give --key-file with a file that holds it")
+
+
+def find_url(given_url: str | None, *, service: str, option: str | None = None) -> str:
+    """Returns a service's address alone, from the same places.
+
+    Raises:
+        AccessError: no source names it.
+    """
+    containers = _read_containers()
+    url = given_url or _read_endpoints().get(f"{service}_url") or _published(containers, service.upper())
+    if not url:
+        raise AccessError(_missing_address(service, option or f"--{service}-url", containers))
+    return url
 
 
 def _missing_address(service: str, option: str, containers: Mapping[str, str]) -> str:

@@ -57,6 +57,7 @@ COMMANDS: Final = {
     "ledger": "brandctl.ledger:ledger",
     "close-missing": "brandctl.ledger:close_missing",
     "completion": "brandctl.completion:completion",
+    "mcp": "brandctl.assistants:mcp",
     "measures": "brandctl.publisher.measures:measures",
     "submit": "brandctl.orchestrator.submitting:submit",
     "trace": "brandctl.traces.command:trace",

@@ -249,3 +249,14 @@ async def test_the_document_tells_of_both_ways_in(http: httpx.AsyncClient) -> No
         {"ServiceKey": ["admin"]},
         {"ApiKey": ["admin"]},
     ]
+
+
+async def test_a_key_learns_what_it_may_do(http: httpx.AsyncClient, make: Make) -> None:
+    await http.put("/v1/brands/acme", json=BRAND, headers=SERVICE)
+    made = await make("assistant", scopes=["submit", "read"], brands=["acme"], per_minute=30)
+    own = (await http.get("/v1/keys/own", headers=sent(made["key"]))).json()
+    assert own == {"name": "assistant", "scopes": ["read", "submit"], "brands": ["acme"], "per_minute": 30}
+    assert (await http.get("/v1/keys/own", headers=SERVICE)).json()["brands"] is None
+    assert (await http.get("/v1/keys/own")).status_code == httpx.codes.UNAUTHORIZED
+    blind = await make("blind", scopes=["submit"])
+    assert (await http.get("/v1/keys/own", headers=sent(blind["key"]))).status_code == httpx.codes.FORBIDDEN

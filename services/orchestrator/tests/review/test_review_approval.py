@@ -14,7 +14,7 @@ from envelope.brand.settings import MIN_SOURCES
 from messaging import Context, Database
 from messaging.testing import write_records
 from orchestrator.article_workflow import ContentWorkflow
-from orchestrator.article_workflow.approval import EVERYTHING, FIRST
+from orchestrator.article_workflow.approval import EVERYTHING, FIRST, OF_REQUEST
 from orchestrator.article_workflow.store import find_content
 from orchestrator.brands import ApprovalPolicy
 from orchestrator.brands.domain import approval_of
@@ -105,3 +105,50 @@ async def test_the_first_article_on_a_keyword_is_seen_and_what_follows_one_that_
     assert (await write("kiln"))[1] == (EVERYTHING,)
     await api.put("/v1/brands/acme", json={"name": "Acme", "approval": "nothing"})
     assert (await write("slip"))[1] == ()
+
+
+async def test_a_request_may_ask_for_a_person_where_its_brand_does_not(
+    api: httpx.AsyncClient, orchestrator_database: Database, message_of: Callable[..., DomainMessage[Any]]
+) -> None:
+    async def research(*_: Any) -> tuple[ArticleSource, ...]:
+        return SOURCES
+
+    writer = Unchanging()
+    workflow = ContentWorkflow(orchestrator_database, research, {"extractive": lambda _: writer})
+
+    async def held_for(keyword: str, **asked: Any) -> tuple[str, ...]:
+        accepted = await api.post("/v1/brands/acme/research", json={"keywords": [keyword], **asked})
+        accepted.raise_for_status()
+        content_id = new_event_id()
+        command = ContentGenerate(
+            brand_slug="acme", content_id=content_id, research_id=new_event_id(), keyword=keyword
+        )
+        async with orchestrator_database.transaction() as tx:
+            await tx.connection.execute(
+                "update keywords set content_id = $1 where cycle_id = $2::uuid",
+                content_id,
+                accepted.json()["cycle_id"],
+            )
+            await write_records(tx, await workflow.generate(message_of(command, "chain"), CONTEXT))
+        async with orchestrator_database.connection() as connection:
+            stored = await find_content(connection, content_id)
+        assert stored is not None
+        return tuple(why for why in stored.held_for if why in {FIRST, EVERYTHING, OF_REQUEST})
+
+    await api.put("/v1/brands/acme", json={"name": "Acme", "approval": "nothing"})
+    assert await held_for("kiln") == ()
+    assert await held_for("glaze", approval="everything") == (OF_REQUEST,)
+    await api.put("/v1/brands/acme", json={"name": "Acme", "approval": "everything"})
+    assert await held_for("slip", approval="everything") == (EVERYTHING,)
+    # It can ask for more care alone, never for less.
+    refused = await api.post("/v1/brands/acme/research", json={"keywords": ["bowl"], "approval": "nothing"})
+    assert refused.status_code == 422
+
+
+async def test_the_same_request_with_another_approval_is_another_request(api: httpx.AsyncClient) -> None:
+    await api.put("/v1/brands/acme", json={"name": "Acme"})
+    asked = {"url": "/v1/brands/acme/research", "headers": {"Idempotency-Key": "once"}}
+    first = await api.post(**asked, json={"keywords": ["kiln"]})
+    assert (await api.post(**asked, json={"keywords": ["kiln"]})).json() == first.json()
+    other = await api.post(**asked, json={"keywords": ["kiln"], "approval": "everything"})
+    assert other.is_client_error

@@ -12,6 +12,7 @@ from orchestrator.brands import ApprovalPolicy, BrandRow
 from orchestrator.subjects import SubjectKey, key_articles, load_names, rekey_articles_of
 
 EVERYTHING = "its brand wants to see every article before it is published"
+OF_REQUEST = "who asked for it wants a person to see it before it is published"
 FIRST = "its brand wants to see the first article on a keyword before it is published"
 
 UNWANTED = "a person rejected an article on its subject, or took it down"
@@ -62,8 +63,28 @@ async def load_approval_reasons(connection: Connection, brand: BrandRow, keyword
     return approval_reasons(brand, (await load_subject_histories(connection, [named]))[named])
 
 
-def approval_reasons(brand: BrandRow, history: SubjectHistory) -> tuple[str, ...]:
-    """Returns the same reasons from the history of the article's subject."""
+async def load_held_by_request(connection: Connection, content_ids: Collection[UUID]) -> frozenset[UUID]:
+    """Returns which of these articles a person approves because their request says so."""
+    rows = await connection.fetch(
+        "select content_id from keywords join cycles using (cycle_id) where content_id = any ($1::uuid[]) and approval is not null",
+        list(content_ids),
+    )
+    return frozenset(row["content_id"] for row in rows)
+
+
+def approval_reasons(
+    brand: BrandRow, history: SubjectHistory, *, is_held_by_request: bool = False
+) -> tuple[str, ...]:
+    """Returns the same reasons from the history of the article's subject, and its request."""
+    of_brand = _reasons_of_brand(brand, history)
+    return (
+        (OF_REQUEST, *of_brand)
+        if is_held_by_request and brand.approves is not ApprovalPolicy.EVERYTHING
+        else of_brand
+    )
+
+
+def _reasons_of_brand(brand: BrandRow, history: SubjectHistory) -> tuple[str, ...]:
     unwanted = () if history.unwanted_id is None else (f"{UNWANTED} (/v1/drafts/{history.unwanted_id})",)
     match brand.approves:
         case ApprovalPolicy.EVERYTHING:

@@ -14,7 +14,12 @@ from envelope import DeadLetterResolved, DomainMessage
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentGenerate, ContentGenerated, ContentPublish, ContentRefused
 from messaging import Transaction
-from orchestrator.article_workflow.approval import SubjectHistory, approval_reasons, load_subject_histories
+from orchestrator.article_workflow.approval import (
+    SubjectHistory,
+    approval_reasons,
+    load_held_by_request,
+    load_subject_histories,
+)
 from orchestrator.article_workflow.durable import (
     DeliveredCommand,
     DurableWorkflow,
@@ -206,6 +211,7 @@ class _ArticleBatch:
         histories: Mapping[tuple[str, SubjectKey], SubjectHistory],
         keys: Mapping[UUID, tuple[SubjectKey, bool]],
         judges: PassedJudges,
+        held_by_request: frozenset[UUID],
     ) -> None:
         self._tx = tx
         self._brands = brands
@@ -215,13 +221,14 @@ class _ArticleBatch:
         self._histories = dict(histories)
         self._keys = keys
         self._judges = judges
+        self._held_by_request = held_by_request
         self._new: dict[UUID, NewContent] = {}
 
     @classmethod
     async def begin(cls, tx: Transaction, written: Sequence[tuple[WritingOutcome, FinishedArticle]]) -> Self:
         """Locks storing, then reads the brands, articles, subjects, histories and exams that these articles need."""
         if not written:
-            return cls(tx, {}, {}, {}, {}, frozenset())
+            return cls(tx, {}, {}, {}, {}, frozenset(), frozenset())
         await lock_storing(tx.connection)
         brands = await find_brands(tx.connection, {each.command.brand_slug for each, _ in written})
         compared: dict[str, frozenset[UUID]] = {}
@@ -247,7 +254,10 @@ class _ArticleBatch:
         judges = await load_passed_judges(
             tx.connection, [result.judged.article.draft for _, result in written]
         )
-        return cls(tx, brands, late, histories, keys, judges)
+        held_by_request = await load_held_by_request(
+            tx.connection, [each.command.content_id for each, _ in written]
+        )
+        return cls(tx, brands, late, histories, keys, judges, held_by_request)
 
     async def store(self, ended: WritingOutcome, written: FinishedArticle) -> None:
         command, slug = ended.command, ended.command.brand_slug
@@ -260,7 +270,11 @@ class _ArticleBatch:
         named = slug, self._keys[command.content_id][0]
         held_for = (
             *judged.held_for,
-            *approval_reasons(brand, self._histories[named]),
+            *approval_reasons(
+                brand,
+                self._histories[named],
+                is_held_by_request=command.content_id in self._held_by_request,
+            ),
             *judge_reasons(judged.article.draft, self._judges),
         )
         if command.revision is not None:

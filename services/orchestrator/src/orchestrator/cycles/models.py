@@ -12,6 +12,7 @@ from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from envelope import MICROS
 from envelope.brand.payloads import Priority
 from envelope.brand.texts import shown, visible
+from orchestrator.brands import ApprovalPolicy
 from orchestrator.cycles.domain import distinct_among, fold_duplicates
 from orchestrator.cycles.facts import Bucket, CycleState, KeywordState, percent
 from orchestrator.cycles.keyword_rows import PAGE, KeywordRow
@@ -137,6 +138,8 @@ class ResearchRequest(RequestLimits):
     The same spelling submitted as distinct again, ignoring case, is the same subject."""
     each_distinct: Annotated[tuple[bool | None, ...], Field(max_length=MAX_KEYWORDS)] = ()
     """One for each keyword, if they differ; null means `distinct`."""
+    approval: Literal[ApprovalPolicy.EVERYTHING] | None = None
+    """`everything`: a person approves each article, whatever the brand's setting. Null: as the brand says."""
 
     @model_validator(mode="after")
     def _one_for_each(self) -> Self:

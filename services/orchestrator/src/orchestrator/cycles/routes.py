@@ -34,7 +34,7 @@ from envelope.brand.payloads import Priority
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.answers import LOCATION
-from orchestrator.brands import BrandView, Slug, seen_slug
+from orchestrator.brands import ApprovalPolicy, BrandView, Slug, seen_slug
 from orchestrator.cycles import control
 from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits
@@ -173,12 +173,14 @@ def _handing_in(database: Database, limits: BrandLimits) -> APIRouter:
                 refresh=refresh or request.refresh,
                 distinct=own,
                 limits=limits_asked,
+                approval=request.approval,
             ),
             priorities=asked,
             refresh=refresh or request.refresh,
             distinct=own,
             submitted_by=caller.name,
             limits=limits_asked,
+            approval=request.approval,
         )
         cycle = await begin_cycle(database, wanted, limits)
         chains.name_chain(cycle.correlation_id, also={CYCLE_ID: str(cycle.cycle_id)})
@@ -360,6 +362,7 @@ def _digest(
     refresh: bool,
     distinct: frozenset[str],
     limits: RequestedLimits,
+    approval: ApprovalPolicy | None,
 ) -> bytes:
     told: list[object] = [priority, list(asked)]
     if any(each is not priority for each in asked.values()):
@@ -370,4 +373,6 @@ def _digest(
         told.append({"distinct": sorted(distinct)})
     if limits != RequestedLimits():
         told.append({"limits": {name: str(value) for name, value in asdict(limits).items()}})
+    if approval is not None:
+        told.append({"approval": approval})
     return hashlib.sha256(json.dumps(told).encode()).digest()

@@ -16,7 +16,7 @@ from chassis import Connection
 from chassis.observing.traces import TraceHeaders
 from envelope.brand.payloads import Priority
 from orchestrator.article_workflow import HELD_UP_BY_DRAFTS, UNREVIEWED_DRAFTS, WAITS
-from orchestrator.brands import BrandSlug
+from orchestrator.brands import ApprovalPolicy, BrandSlug
 from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import (
     CycleProgress,
@@ -132,6 +132,8 @@ class NewCycle:
     submitted_by: str | None = None
     """The name of the caller's key, `schedule` and its name, or `audit`."""
     limits: RequestedLimits = RequestedLimits()
+    approval: ApprovalPolicy | None = None
+    """None: as its brand says."""
 
 
 async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
@@ -144,10 +146,10 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
         """
         insert into cycles
             (cycle_id, correlation_id, brand_slug, priority, target, channels, idempotency_key, request_digest, submitted_by,
-             deadline, max_cost)
+             deadline, max_cost, approval)
         select $1, $2, slug, $4, target, channels, $5, $6, $7,
                coalesce($8, now() + make_interval(hours => coalesce($9, case when $11 then deadline_hours end))),
-               coalesce($10, case when $12 then (brands.max_cost * 1e6)::bigint end)
+               coalesce($10, case when $12 then (brands.max_cost * 1e6)::bigint end), $13
         from brands where slug = $3
         on conflict (brand_slug, idempotency_key) do nothing
         returning true
@@ -164,6 +166,7 @@ async def begin_cycle(connection: Connection, cycle: NewCycle) -> bool:
         limits.max_cost,
         limits.brand_deadline,
         limits.brand_max_cost,
+        cycle.approval,
     )
     if not begun:
         return False

@@ -117,6 +117,26 @@ class Introspection(View):
         )
 
 
+class OwnKeyView(View):
+    """What the caller may do."""
+
+    name: str
+    scopes: tuple[Scope, ...]
+    brands: tuple[str, ...] | None
+    """Null: all brands."""
+    per_minute: int | None
+    """Requests that the key may make in a minute; null: no limit."""
+
+    @classmethod
+    def of(cls, caller: Caller) -> Self:
+        return cls(
+            name=caller.name,
+            scopes=tuple(sorted(caller.scopes)),
+            brands=None if caller.brands is None else tuple(sorted(caller.brands)),
+            per_minute=caller.per_minute,
+        )
+
+
 class NewKeyView(View):
     key: Annotated[str, Field(examples=["be_4fX0w8QbVn2L_…"])]
     """Send it as `Authorization: Bearer …`. The API shows it here and never again."""

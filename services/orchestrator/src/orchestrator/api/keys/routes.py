@@ -25,6 +25,7 @@ from orchestrator.api.keys.models import (
     KeyRotationRequest,
     KeyView,
     NewKeyView,
+    OwnKeyView,
 )
 from orchestrator.api.keys.store import TakenNameError
 from orchestrator.brands import find_brand
@@ -39,7 +40,7 @@ KeyId = Annotated[str, Path(pattern="^[0-9A-Za-z]{12}$", examples=["4fX0w8QbVn2L
 
 def key_routes(database: Database) -> APIRouter:
     routes = APIRouter()
-    add_routes(routes, _making(database), _looking_after(database), _telling(database))
+    add_routes(routes, _making(database), _telling(database), _looking_after(database))
     return routes
 
 
@@ -161,6 +162,12 @@ def _looking_after(database: Database) -> APIRouter:
 def _telling(database: Database) -> APIRouter:
     routes = router("/keys", tags=["keys"])
     holders = KeyHolders(database)
+
+    # Before the routes whose path has an id.
+    @routes.get("/own", summary="What your key may do")
+    async def get_own_key(caller: MayRead) -> OwnKeyView:
+        """Name, scopes and brands of the key that asks."""
+        return OwnKeyView.of(caller)
 
     @routes.get("/{key_id}/introspection", summary="Whose an API key is")
     async def introspect_key(
