@@ -306,6 +306,19 @@ async def test_a_receiver_says_when_to_come_again(
     assert timedelta(seconds=2900) < wait <= timedelta(seconds=3000)
 
 
+async def test_a_huge_answer_of_anything_is_an_answer(
+    api: httpx.AsyncClient, report: Report, receiver: Receiver, account: str
+) -> None:
+    await make(api)
+    receiver.text = "\x00\x01<b>" * 400_000
+    await report(published())
+    await eventually(lambda: _settled(api))
+    [tried] = await tries(api)
+    assert (tried["outcome"], len(tried["answer"])) == ("delivered", 2_000)
+    assert (len(receiver.came), "\x00" in tried["answer"]) == (1, False)
+    assert (await api.post(f"{CRM}/test")).json()["delivered"] is True
+
+
 async def test_both_secrets_verify_while_one_is_rotated(
     gateway: httpx.AsyncClient, api: httpx.AsyncClient, report: Report, receiver: Receiver, account: str
 ) -> None:

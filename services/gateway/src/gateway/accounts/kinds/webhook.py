@@ -27,6 +27,8 @@ from integrations.networks.webhook import WEBHOOK_ACCOUNT
 
 _PREFIX: Final = "whsec_"
 _BYTES: Final = range(24, 65)
+_MOST_ANSWER: Final = 64_000
+"""Bytes of a receiver's answer that are passed on: services read a short JSON of it at most."""
 
 
 def new_secret() -> SecretStr:
@@ -68,7 +70,7 @@ class WebhookAccount(AccountKind):
     credentials: ClassVar = WebhookCredentials
     headers: ClassVar = frozenset({"webhook-id"})
     needed_headers: ClassVar = headers
-    allowed_requests: ClassVar = (AllowedRequest("POST", "/", {}),)
+    allowed_requests: ClassVar = (AllowedRequest("POST", "/", {}, most_bytes=_MOST_ANSWER),)
 
     def url(self, context: KindContext, ask: AllowedRequest | None = None) -> str:
         return str(context.settings.url)
