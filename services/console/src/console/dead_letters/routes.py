@@ -1,5 +1,6 @@
 """Routes of the pages of dead letters: groups and list, one letter, and what an operator decides."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -118,15 +119,11 @@ async def _list(
         calls["of_group"] = viewer.monitor.summarize_dead_letters(
             state=arguments["state"], group=wanted.group
         )
-    parts = await viewer.gather(**calls)
-    listed = await viewer.ask_one(
-        "monitor", viewer.monitor.list_dead_letter_operations(limit=views.OPERATIONS)
+    parts, listed, canaries = await asyncio.gather(
+        viewer.gather(**calls),
+        viewer.ask_one("monitor", viewer.monitor.list_dead_letter_operations(limit=views.OPERATIONS)),
+        _newest_canary(viewer, wanted.group),
     )
-    canaries: Any = None
-    if wanted.group:
-        canaries = await viewer.ask_one(
-            "monitor", viewer.monitor.list_canary_replays(group=wanted.group, limit=1)
-        )
     grouped = parts.get("grouped", {"groups": []})
     of_group = parts.get("of_group")
     shown = [*grouped["groups"][: views.GROUPS], *(of_group["groups"] if of_group else ())] if grouped else []
@@ -146,6 +143,13 @@ async def _list(
         refusal=refusal,
         status=status,
     )
+
+
+async def _newest_canary(viewer: PageViewer, group: str) -> Any:
+    """The last canary replay of a group; None without a group."""
+    if not group:
+        return None
+    return await viewer.ask_one("monitor", viewer.monitor.list_canary_replays(group=group, limit=1))
 
 
 def _page(
