@@ -104,7 +104,8 @@ check_ports() {
     pages=$(setting PUBLIC_BIND 127.0.0.1)
     ours=$(docker ps --filter "label=com.docker.compose.project=$project" --format '{{.Ports}}')
     places="127.0.0.1:ORCHESTRATOR_PORT=8010 $pages:PUBLISHER_PORT=8012 $pages:SOCIAL_PORT=8013"
-    places="$places 127.0.0.1:CONSOLE_PORT=8016 127.0.0.1:MONITOR_PORT=8014 127.0.0.1:RABBITMQ_UI_PORT=15672"
+    places="$places 127.0.0.1:CONSOLE_PORT=8016 127.0.0.1:MONITOR_PORT=8014"
+    places="$places 127.0.0.1:EVENTS_PORT=8017 127.0.0.1:RABBITMQ_UI_PORT=15672"
     if observed; then
         places="$places 127.0.0.1:JAEGER_PORT=16686 127.0.0.1:PROMETHEUS_PORT=9090"
         places="$places 127.0.0.1:ALERTMANAGER_PORT=9093 127.0.0.1:GRAFANA_PORT=3000"
@@ -303,6 +304,7 @@ Everything is up.
   Site         $(page PUBLISHER_PORT 8012 "$pages")/
   Posts        $(page SOCIAL_PORT 8013 "$pages")/
   Monitor      $(page MONITOR_PORT 8014)/docs
+  Events       $(page EVENTS_PORT 8017)/docs
   RabbitMQ     $(page RABBITMQ_UI_PORT 15672)/  (admin, RABBITMQ_PASSWORD of $env_file)
 END
     if observed; then

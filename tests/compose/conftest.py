@@ -16,7 +16,7 @@ from brandctl.local.services import PROCESSES
 ROOT = Path(__file__).parents[2]
 _VERSION = "test"
 _PORTS = (
-    *("ORCHESTRATOR", "PUBLISHER", "SOCIAL", "MONITOR", "RABBITMQ_UI"),
+    *("ORCHESTRATOR", "PUBLISHER", "SOCIAL", "MONITOR", "EVENTS", "CONSOLE", "RABBITMQ_UI"),
     *("JAEGER", "PROMETHEUS", "ALERTMANAGER", "GRAFANA"),
 )
 
