@@ -1,5 +1,7 @@
 """Pages of webhooks and subscriptions at a real events service, gateway and receiver, and in a real browser."""
 
+import html
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -141,10 +143,17 @@ async def test_a_webhook_is_made_tried_turned_off_and_removed(
     await person.post(f"{CRM}/disable", data={"once": "d1"})
     assert "Turn it on" in (await person.get(CRM)).text
     await person.post(f"{CRM}/enable", data={"once": "e1", "skip": "1"})
-    changed = await person.post(CRM, data={"once": "c1", **fields, "types": "", "order": "none"})
+    shown = (await person.get(CRM)).text
+    version = html.unescape(re.findall(r'name="version" value="([^"]*)"', shown)[0])
+    changed = await person.post(
+        CRM, data={"once": "c1", **fields, "types": "", "order": "none", "version": version}
+    )
     assert changed.headers["location"] == f"{CRM}?done=saved"
     found = await events.get_webhook("acme", "crm")
     assert (found["state"], found["types"], found["order"]) == ("on", None, "none")
+    overtaken = await person.post(CRM, data={"once": "c3", **fields, "version": version})
+    assert (overtaken.status_code, "Another person changed this" in overtaken.text) == (409, True)
+    assert (await events.get_webhook("acme", "crm"))["order"] == "none"
     removed = await person.post(f"{CRM}/remove", data={"once": "x1"})
     assert removed.headers["location"] == f"{LIST}?done=removed"
     late = await person.post(CRM, data={"once": "c2", **fields})

@@ -1,6 +1,7 @@
 """Routes of the pages about a brand's webhooks: list, add, change, try, turn on and off, deliveries, send again."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
@@ -189,12 +190,23 @@ async def _webhook(
 
 @router.post("/b/{brand}/webhooks/named/{name}")
 async def change_webhook(request: Request, brand: str, name: str, viewer: Viewer, form: FormData) -> Response:
+    """Stores the settings, unless another person changed them since the form was shown."""
     viewer.check_may(Scope.OPERATE)
     fields = views.typed_fields(form)
 
     async def act() -> Response:
         # One that was removed meanwhile is not made again.
-        await viewer.events.get_webhook(brand, name)
+        now = views.version_of(await viewer.events.get_webhook(brand, name))
+        if fields.version != now:
+            return await _webhook(
+                request,
+                brand,
+                name,
+                viewer,
+                fields=replace(fields, version=now),
+                refusal=viewer.t("layout.error.overtaken"),
+                status=HTTPStatus.CONFLICT,
+            )
         await _store(viewer, brand, name, fields)
         return redirect(request, f"{_path(brand, name)}?done=saved")
 

@@ -24,6 +24,13 @@ class WebhookFields:
     """One type in each line; empty: all."""
     order: str = "none"
     begin: str = "now"
+    version: str = ""
+    """The settings as the form showed them; empty for a new one."""
+
+
+def version_of(webhook: Mapping[str, Any]) -> str:
+    """Tells whether another person changed the settings meanwhile."""
+    return json.dumps([webhook["account"], webhook["types"], webhook["order"]], ensure_ascii=True)
 
 
 def fields_of(webhook: Mapping[str, Any]) -> WebhookFields:
@@ -32,6 +39,7 @@ def fields_of(webhook: Mapping[str, Any]) -> WebhookFields:
         account=webhook["account"],
         types="\n".join(webhook["types"] or ()),
         order=webhook["order"],
+        version=version_of(webhook),
     )
 
 
@@ -42,6 +50,7 @@ def typed_fields(form: Form) -> WebhookFields:
         types="\n".join(form.text("types").replace(",", " ").split()),
         order=form.text("order", "none"),
         begin=form.text("begin", "now"),
+        version=form.text("version"),
     )
 
 
