@@ -33,6 +33,7 @@ from console.pages.navigation import NavigationEntry
 from console.pages.once import forget_shown
 from console.pages.parts import ConsoleParts
 from console.pages.paused_queues import PausedQueues
+from console.pages.present_codes import PresentCodes
 from console.passkeys import store as passkeys
 from console.passkeys.confirming import PasskeyProof
 from console.people import store as people
@@ -107,6 +108,7 @@ class ConsoleApp(App):
             templates(),
             BrandNames(services),
             paused_queues,
+            PresentCodes(),
             sorted(navigation, key=lambda entry: entry.order),
             self._live,
             tuple(live_pages),

@@ -1,15 +1,16 @@
 """Whether the code in which messages failed has changed since: what they carry, beside what their services run now."""
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from starlette.requests import Request
+
 from client.message_services import MESSAGE_SERVICES
 from console.pages import PageViewer
+from console.pages.parts import parts_of
+from console.pages.present_codes import PresentCode
 
-PresentCode = Mapping[str, str]
-"""Service → hash of the source that it runs now; without those that do not answer."""
 NOTHING_KNOWN: Final[PresentCode] = {}
 
 
@@ -28,21 +29,15 @@ class CodeComparison:
         return self.total - self.changed - self.same
 
 
-async def read_present_code(viewer: PageViewer, services: Iterable[str | None]) -> PresentCode:
-    """Asks these services what they run now. A person who is bound to brands may not ask, so nothing is known."""
-    wanted = set(services)
-    asked = [each for each in MESSAGE_SERVICES if each in wanted]
+async def read_present_code(
+    request: Request, viewer: PageViewer, services: Iterable[str | None]
+) -> PresentCode:
+    """Reads what these services run now. A person who is bound to brands may not ask, so nothing is known."""
     if viewer.person.brands is not None:
-        return {}
-    answers = await asyncio.gather(
-        *(viewer.ask_one(each, getattr(viewer, each).get_backbone()) for each in asked)
+        return NOTHING_KNOWN
+    return await parts_of(request).present_codes.read(
+        services, lambda service: viewer.ask_one(service, getattr(viewer, service).get_backbone())
     )
-    # An answer of an older version has no code.
-    found = {
-        service: answer.get("code") if isinstance(answer, dict) else None
-        for service, answer in zip(asked, answers, strict=True)
-    }
-    return {service: code for service, code in found.items() if code}
 
 
 def compare(codes: Sequence[Mapping[str, Any]], total: int, present: PresentCode) -> CodeComparison:

@@ -29,7 +29,6 @@ from console.dead_letters.acting import (
 )
 from console.dead_letters.code_changes import (
     NOTHING_KNOWN,
-    PresentCode,
     compare,
     compare_letter,
     read_present_code,
@@ -48,6 +47,7 @@ from console.pages import (
     page,
     redirect,
 )
+from console.pages.present_codes import PresentCode
 from console.service_clients import PersonClients, sentence_of
 from console.watching.pages import LivePage, read_each
 
@@ -128,7 +128,7 @@ async def _list(
     of_group = parts.get("of_group")
     shown = [*grouped["groups"][: views.GROUPS], *(of_group["groups"] if of_group else ())] if grouped else []
     present = await read_present_code(
-        viewer, {code["service"] for each in shown for code in each.get("codes", ())}
+        request, viewer, {code["service"] for each in shown for code in each.get("codes", ())}
     )
     return _page(
         request,
@@ -239,7 +239,7 @@ async def _letter(
     read = viewer.monitor.reveal_dead_letter if in_full else viewer.monitor.get_dead_letter
     letter = await read(str(dead_letter_id))
     brand = views.brand_of(letter)
-    present = await read_present_code(viewer, [letter["service"]] if letter.get("code") else [])
+    present = await read_present_code(request, viewer, [letter["service"]] if letter.get("code") else [])
     return page(
         request,
         viewer,

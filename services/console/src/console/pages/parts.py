@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from console.identity_provider.client import SignInProvider
     from console.pages.brands import BrandNames
     from console.pages.paused_queues import PausedQueues
+    from console.pages.present_codes import PresentCodes
 
 _STATE: Final = "console"
 
@@ -52,6 +53,7 @@ class ConsoleParts:
     templates: Environment
     brand_names: "BrandNames"
     paused_queues: "PausedQueues"
+    present_codes: "PresentCodes"
     navigation: list[NavigationEntry]
     live: LiveStreams
     live_pages: tuple[LivePage, ...]
