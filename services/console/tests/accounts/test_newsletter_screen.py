@@ -96,7 +96,7 @@ async def test_without_a_mail_server_the_page_says_what_is_missing(
     assert "No mail server is connected." in shown
     assert "Turn the newsletter on" not in shown
     refused = await person.post(f"{NEWSLETTER}/on", data={"once": "n0"})
-    assert (refused.status_code, "brandctl accounts connect smtp" in refused.text) == (409, True)
+    assert (refused.status_code, "connect one with the page “Accounts”" in refused.text) == (409, True)
 
 
 @pytest.mark.extended

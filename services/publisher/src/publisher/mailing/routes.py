@@ -173,7 +173,7 @@ def _add_settings(routes: APIRouter, database: Database, urls: SiteUrls, door: E
         if account is None or account not in names:
             raise RefusalError(
                 codes.NO_MAIL_ACCOUNT,
-                f"{slug} may use no mail server{f' {account!r}' if account else ''}: brandctl accounts connect smtp --brand {slug}",
+                f"{slug} may use no mail server{f' {account!r}' if account else ''}: connect one with brandctl accounts connect smtp --brand {slug}",
             )
         async with database.transaction() as tx:
             await store.turn_on(tx.connection, slug, account)
