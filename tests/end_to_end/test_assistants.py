@@ -17,8 +17,8 @@ from mcp.client.streamable_http import streamable_http_client
 
 from brandctl.local import services
 from chassis.testing import eventually
+from tests.fixtures.running_services import running_services
 
-ROOT = Path(__file__).parents[2]
 KEY = "a-key-for-tests-only"
 BRAND = "daily-grind"
 NAMES = ("orchestrator", "research", "publisher", "social")
@@ -29,23 +29,10 @@ async def stack(
     broker_urls: dict[str, str], make_database: Callable[..., Awaitable[str]], tmp_path: Path
 ) -> AsyncIterator[services.ServiceAddresses]:
     """The services that make an article and publish it."""
-    addresses = services.choose_addresses()
-    children = []
-    try:
-        for name in NAMES:
-            environment = services.environment(
-                name,
-                addresses=addresses,
-                rabbitmq_url=broker_urls[name],
-                database_url=await make_database(name),
-                service_key=KEY,
-                corpus=ROOT / "deploy" / "demo" / "corpus",
-            )
-            children.append(services.start(name, environment, tmp_path))
-        await asyncio.to_thread(services.wait_until_ready, children, addresses)
+    async with running_services(
+        NAMES, broker_urls=broker_urls, make_database=make_database, service_key=KEY, folder=tmp_path
+    ) as addresses:
         yield addresses
-    finally:
-        await asyncio.to_thread(services.stop, children)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Keywords through the five real services: exactly these messages, one correlation_id, pages and posts to see."""
 
-import asyncio
 import json
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,8 +13,8 @@ import pytest
 
 from brandctl.local import services
 from chassis.testing import eventually
+from tests.fixtures.running_services import running_services
 
-ROOT = Path(__file__).parents[2]
 KEY = "a-key-for-tests-only"
 KEYWORDS = ["pour-over coffee", "grind size", "water quality for coffee"]
 
@@ -42,23 +41,10 @@ async def stack(
     broker_urls: dict[str, str], make_database: Callable[..., Awaitable[str]], tmp_path: Path
 ) -> AsyncIterator[services.ServiceAddresses]:
     """The five services as processes, each as its own user of the broker, ready."""
-    addresses = services.choose_addresses()
-    children = []
-    try:
-        for name in services.NAMES:
-            environment = services.environment(
-                name,
-                addresses=addresses,
-                rabbitmq_url=broker_urls[name],
-                database_url=await make_database(name),
-                service_key=KEY,
-                corpus=ROOT / "deploy" / "demo" / "corpus",
-            )
-            children.append(services.start(name, environment, tmp_path))
-        await asyncio.to_thread(services.wait_until_ready, children, addresses)
+    async with running_services(
+        services.NAMES, broker_urls=broker_urls, make_database=make_database, service_key=KEY, folder=tmp_path
+    ) as addresses:
         yield addresses
-    finally:
-        await asyncio.to_thread(services.stop, children)
 
 
 @pytest.mark.extended

@@ -1,14 +1,13 @@
 """The services that the screens show, as processes; the console of the tests asks them."""
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from brandctl.local import services
+from tests.fixtures.running_services import running_services
 
-ROOT = Path(__file__).parents[4]
 KEY = "test-service-key-0123456789"
 ASKED = (*services.NAMES, "gateway")
 
@@ -18,23 +17,10 @@ async def stack(
     broker_urls: dict[str, str], make_database: Callable[..., Awaitable[str]], tmp_path: Path
 ) -> AsyncIterator[services.ServiceAddresses]:
     """The services, ready, with the sample documents as corpus."""
-    addresses = services.choose_addresses()
-    children = []
-    try:
-        for name in ASKED:
-            environment = services.environment(
-                name,
-                addresses=addresses,
-                rabbitmq_url=broker_urls.get(name),
-                database_url=await make_database(name),
-                service_key=KEY,
-                corpus=ROOT / "deploy" / "demo" / "corpus",
-            )
-            children.append(services.start(name, environment, tmp_path))
-        await asyncio.to_thread(services.wait_until_ready, children, addresses)
+    async with running_services(
+        ASKED, broker_urls=broker_urls, make_database=make_database, service_key=KEY, folder=tmp_path
+    ) as addresses:
         yield addresses
-    finally:
-        await asyncio.to_thread(services.stop, children)
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ class FoundKeyword(BaseModel):
     cycle_id: str
 
 
-class SearchResult(BaseModel):
+class FoundItems(BaseModel):
     articles: list[FoundArticle]
     keywords: list[FoundKeyword]
 
@@ -70,12 +70,12 @@ def add_tools(server: MCPServer, connect: Connect) -> None:
             str, Field(description="Words of titles and keywords.", min_length=1, max_length=200)
         ],
         limit: MostFound = 10,
-    ) -> SearchResult:
+    ) -> FoundItems:
         """Finds a brand's articles and keywords by words, the latest first. Look here before you submit a keyword."""
         async with asking(connect, context) as services:
             articles = await services.orchestrator.search_for_articles(brand=brand, q=text, limit=limit)
             keywords = await services.orchestrator.search_for_keywords(brand=brand, q=text, limit=limit)
-        return SearchResult(
+        return FoundItems(
             articles=[
                 FoundArticle(
                     content_id=each["content_id"],
