@@ -113,6 +113,8 @@ async def test_a_webhook_is_made_tried_turned_off_and_removed(
     assert (found["account"], found["types"], found["order"]) == ("crm-hook", ["content.published"], "strict")
     taken = await person.post(f"{LIST}/new", data={"once": "n2", **fields})
     assert (taken.status_code, "There is a webhook “crm” already" in taken.text) == (409, True)
+    without = await person.post(f"{LIST}/new", data={"once": "n5", **fields, "name": "b", "account": ""})
+    assert (without.status_code, "Connect one of the kind webhook first" in without.text) == (422, True)
     refused = await person.post(f"{LIST}/new", data={"once": "n3", **fields, "name": "b", "types": "no.<b>"})
     assert (refused.status_code, "no.&lt;b&gt;</textarea>" in refused.text) == (422, True)
 

@@ -110,6 +110,11 @@ async def add_webhook(request: Request, brand: str, viewer: Viewer, form: FormDa
     fields = views.typed_fields(form)
 
     async def act() -> Response:
+        if not fields.account:
+            refusal = viewer.t("webhooks.needs_account")
+            return await _new(
+                request, brand, viewer, fields, refusal=refusal, status=HTTPStatus.UNPROCESSABLE_ENTITY
+            )
         if await _if_known(viewer, brand, fields.name):
             refusal = viewer.t("webhooks.exists", name=fields.name)
             return await _new(request, brand, viewer, fields, refusal=refusal, status=HTTPStatus.CONFLICT)
