@@ -30,9 +30,9 @@ from envelope.brand.payloads import (
     SocialPosted,
 )
 from envelope.brand.settings import MIN_SOURCES
-from messaging import QueuePolicy, Service, Transaction, on_batch, on_each
+from messaging import Database, QueuePolicy, Service, Transaction, on_batch, on_each
 from messaging.ledger_routes import READ_BY_RECORDER
-from orchestrator import schedule
+from orchestrator import received_commands, schedule
 from orchestrator.accounts import AccountHealthPoller
 from orchestrator.api import RequestAuthenticator, http_api
 from orchestrator.article_workflow import REASONS, ContentWorkflow, ResearchClient
@@ -236,6 +236,7 @@ def _add_periodic_work(service: Service, settings: Settings) -> None:
     service.poll("answers", AnswerConfirmation(database).confirm, every=timedelta(seconds=10))
     reaper = StalledRewriteReaper(database, after=stall_after)
     service.poll("returns", reaper.reset_stalled_rewrites, every=min(stall_after, settings.longest_sleep))
+    service.poll("received commands", partial(_delete_old_commands, database), every=timedelta(hours=1))
     service.poll("announcements", partial(announce_due_events, database), every=timedelta(minutes=1))
     # What becomes due on another replica is noticed after 15 seconds at the latest.
     service.poll(
@@ -269,6 +270,11 @@ def _add_periodic_work(service: Service, settings: Settings) -> None:
 async def _ask_again_after_losses(events: Sequence[DomainMessage[DatabaseFellBack]], tx: Transaction) -> None:
     await note_commit_losses(events, tx)
     await erase_again(events, tx)
+
+
+async def _delete_old_commands(database: Database) -> None:
+    async with database.connection() as connection:
+        await received_commands.delete_old(connection)
 
 
 def judge_names(settings: Settings) -> tuple[str, ...]:

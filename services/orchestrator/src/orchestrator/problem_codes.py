@@ -61,5 +61,11 @@ SCHEDULE_NOT_ACTIVE = conflict(
 )
 UNKNOWN_JUDGE = not_found("unknown_judge", "No model of this name judges here.")
 WORKFLOW_NOT_READY = conflict("workflow_not_ready", "The state of the workflow does not allow this.")
+INVALID_MESSAGE = unprocessable(
+    "invalid_message", "The message is neither an envelope nor a CloudEvent, or its data do not fit its type."
+)
+UNKNOWN_COMMAND = unprocessable("unknown_command", "No command of this type may be sent by others.")
+STALE_MESSAGE = unprocessable("stale_message", "The message is too old, or its time is in the future.")
+MESSAGE_ID_USED = conflict("message_id_used", "Another message of the same source and id was done already.")
 
 ALL: Final = listed_codes(globals())

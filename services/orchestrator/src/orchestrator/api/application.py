@@ -30,6 +30,8 @@ from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, ReusedKeyError, cyc
 from orchestrator.erasure import erasure_routes
 from orchestrator.judge_exams import ExamPlan, judge_routes
 from orchestrator.placements import placement_routes
+from orchestrator.received_commands import LARGER_BODIES as COMMAND_BODIES
+from orchestrator.received_commands import command_routes
 from orchestrator.removal import BrandErasingError
 from orchestrator.review import agent_of, review_routes, waits_of
 from orchestrator.schedule import schedule_routes
@@ -82,6 +84,7 @@ def http_api(
         | review.LARGER_TEXTS
         | LARGER_TEXTS
         | schedule.LARGER_BODIES
+        | COMMAND_BODIES
         | EDIT_BODIES,
         lists=cycles.LARGER_BODIES,
         takes_api_keys=True,
@@ -106,6 +109,7 @@ def http_api(
             },
             {"name": "content", "description": "The articles."},
             {"name": "drafts", "description": "Drafts that wait for a person, and decisions about them."},
+            {"name": "commands", "description": "Commands of other systems, as messages."},
             {"name": "workflows", "description": "The steps in which each article is written."},
             {"name": "judges", "description": "Models that judge what a model wrote, and their exams."},
             {"name": "keys", "description": "API keys: scopes, brands and limits."},
@@ -130,6 +134,7 @@ def http_api(
         key_routes(database),
         review_routes(database, limits, has_judge=bool(judges)),
         workflow_routes(database, limits, stuck_after),
+        command_routes(database, limits),
         judge_routes(database, judges, exam, at_gateway=judges_at_gateway),
         retry_routes(database),
         message_routes(database),

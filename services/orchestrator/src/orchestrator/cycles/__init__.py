@@ -1,7 +1,7 @@
 """Cycles of keywords: how they begin, what each event changes, and their progress."""
 
 from orchestrator.cycles.answer_confirmation import AnswerConfirmation
-from orchestrator.cycles.begin import begin_cycle, begin_cycle_in
+from orchestrator.cycles.begin import KEYWORDS_IN_ONE_TRACE, begin_cycle, begin_cycle_in
 from orchestrator.cycles.commit_losses import MARGIN, note_commit_losses, note_own_loss
 from orchestrator.cycles.control import cancel_writing, write_again
 from orchestrator.cycles.deadlines import end_late_keywords, next_deadline
@@ -24,7 +24,8 @@ from orchestrator.cycles.facts import readable
 from orchestrator.cycles.handlers import route
 from orchestrator.cycles.housekeeping import Housekeeping
 from orchestrator.cycles.keyword_rows import KeywordRow, load_keywords
-from orchestrator.cycles.models import Keyword
+from orchestrator.cycles.models import Keyword, ResearchRequest
+from orchestrator.cycles.requested import requested_cycle
 from orchestrator.cycles.routes import LARGER_BODIES, cycle_routes
 from orchestrator.cycles.store import BRAND_WAITS, Cycle, NewCycle, RequestedLimits, lock_brand, waiting
 from orchestrator.cycles.waits import note_waits
@@ -34,6 +35,7 @@ __all__ = [
     "BRAND_RESEARCH",
     "BRAND_WAITS",
     "DEFAULT_LIMITS",
+    "KEYWORDS_IN_ONE_TRACE",
     "LARGER_BODIES",
     "MARGIN",
     "AnswerConfirmation",
@@ -45,6 +47,7 @@ __all__ = [
     "KeywordRow",
     "NewCycle",
     "RequestedLimits",
+    "ResearchRequest",
     "ReusedKeyError",
     "begin_cycle",
     "begin_cycle_in",
@@ -63,6 +66,7 @@ __all__ = [
     "note_own_loss",
     "note_waits",
     "readable",
+    "requested_cycle",
     "route",
     "waiting",
     "write_again",

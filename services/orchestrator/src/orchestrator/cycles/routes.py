@@ -1,9 +1,6 @@
 """HTTP routes of cycles: submit keywords, follow and control them."""
 
-import hashlib
-import json
-from collections.abc import Collection, Mapping
-from dataclasses import asdict
+from collections.abc import Collection
 from http import HTTPStatus
 from typing import Annotated, Final
 from uuid import UUID
@@ -28,17 +25,15 @@ from chassis.http.conventions.pages import DEFAULT_PAGE, FormerlyLargerLimit, Pa
 from chassis.http.idempotency import DESCRIPTION
 from chassis.http.problem_codes import RefusalError
 from chassis.observing import chains
-from envelope import new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import Priority
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.answers import LOCATION
-from orchestrator.brands import ApprovalPolicy, BrandView, Slug, seen_slug
+from orchestrator.brands import BrandView, Slug, seen_slug
 from orchestrator.cycles import control
 from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits
-from orchestrator.cycles.domain import CycleId
 from orchestrator.cycles.facts import CycleState, KeywordState
 from orchestrator.cycles.found_keywords import FoundKeywordsView, FoundKeywordView, KeywordCount
 from orchestrator.cycles.keyword_rows import PAGE, keywords_of
@@ -54,7 +49,8 @@ from orchestrator.cycles.models import (
     RequestLimits,
     ResearchRequest,
 )
-from orchestrator.cycles.store import Cycle, NewCycle, RequestedLimits, cycles_page, find_cycle
+from orchestrator.cycles.requested import requested_cycle
+from orchestrator.cycles.store import Cycle, cycles_page, find_cycle
 from orchestrator.requests import WITHOUT_NUL
 
 CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
@@ -157,30 +153,15 @@ def _handing_in(database: Database, limits: BrandLimits) -> APIRouter:
         beside = RequestLimits.model_construct(
             deadline=deadline, deadline_hours=deadline_hours, max_cost=max_cost
         )
-        limits_asked = request.limits(beside)
-        asked = request.asked(priority)
-        own = request.distinct_ones(distinct=distinct)
-        wanted = NewCycle(
-            cycle_id=CycleId(new_event_id()),
-            correlation_id=str(new_event_id()),
-            brand_slug=seen_slug(slug, caller),
-            priority=priority or request.priority,
-            keywords=tuple(asked),
+        wanted = requested_cycle(
+            seen_slug(slug, caller),
+            request,
+            by=caller.name,
+            beside=beside,
+            priority=priority,
+            refresh=refresh,
+            distinct=distinct,
             idempotency_key=idempotency_key if caller == SERVICE else None,
-            request_digest=_digest(
-                priority or request.priority,
-                asked,
-                refresh=refresh or request.refresh,
-                distinct=own,
-                limits=limits_asked,
-                approval=request.approval,
-            ),
-            priorities=asked,
-            refresh=refresh or request.refresh,
-            distinct=own,
-            submitted_by=caller.name,
-            limits=limits_asked,
-            approval=request.approval,
         )
         cycle = await begin_cycle(database, wanted, limits)
         chains.name_chain(cycle.correlation_id, also={CYCLE_ID: str(cycle.cycle_id)})
@@ -353,26 +334,3 @@ def _known(cycle: Cycle | None, cycle_id: UUID) -> Cycle:
 
 def _summary(cycle: Cycle | None, cycle_id: UUID) -> CycleSummary:
     return CycleSummary.of_cycle(_known(cycle, cycle_id))
-
-
-def _digest(
-    priority: Priority,
-    asked: Mapping[str, Priority],
-    *,
-    refresh: bool,
-    distinct: frozenset[str],
-    limits: RequestedLimits,
-    approval: ApprovalPolicy | None,
-) -> bytes:
-    told: list[object] = [priority, list(asked)]
-    if any(each is not priority for each in asked.values()):
-        told.append(list(asked.values()))
-    if refresh:
-        told.append("refresh")
-    if distinct:
-        told.append({"distinct": sorted(distinct)})
-    if limits != RequestedLimits():
-        told.append({"limits": {name: str(value) for name, value in asdict(limits).items()}})
-    if approval is not None:
-        told.append({"approval": approval})
-    return hashlib.sha256(json.dumps(told).encode()).digest()

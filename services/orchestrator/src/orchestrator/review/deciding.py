@@ -122,8 +122,25 @@ async def decide(
     if decision.kind is DecisionKind.APPROVE and decision.version is not None:
         prepared = await prepare_version(database, content_id, decision.version)
     async with database.transaction() as tx:
-        draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
-        return await _decide_locked(tx, draft, decision, limits, prepared)
+        return await decide_in(tx, content_id, decision, caller, limits, prepared)
+
+
+async def decide_in(
+    tx: Transaction,
+    content_id: UUID,
+    decision: Decision,
+    caller: Caller,
+    limits: BrandLimits,
+    prepared: PreparedText | None,
+) -> ReviewedDraft:
+    """Carries out any decision but an edit in the caller's transaction. An approval needs its text `prepared` by `prepare_version`.
+
+    Raises:
+        UnknownDraftError: no such draft in the caller's brands.
+        RefusalError: the state of the draft does not allow it, or its brand's writer reads no comments.
+    """
+    draft = seen(await store.lock_draft(tx.connection, content_id), content_id, caller.brands)
+    return await _decide_locked(tx, draft, decision, limits, prepared)
 
 
 async def edit(

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Self, TypeAlias
 
 from fastapi import APIRouter, FastAPI, Header, Request, Response, Security
 from fastapi.exceptions import RequestValidationError
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.routing import Match, Mount
 
@@ -363,6 +363,13 @@ def _field_problem(error: Mapping[str, Any]) -> FieldProblem:
         field=field.encode(errors="replace").decode(),
         detail=_complaint(error).encode(errors="replace").decode(),
     )
+
+
+def describe_invalid(error: ValidationError, inside: str = "") -> str:
+    """Return the first error of a document that is no request body as a sentence. `inside` is the member that was read."""
+    first = error.errors()[0]
+    found = _field_problem({**first, "loc": ("body", *((inside,) if inside else ()), *first["loc"])})
+    return f"{found.field}: {found.detail}" if found.field else found.detail
 
 
 _COMPLAINTS: Final = {
