@@ -55,7 +55,7 @@ OPENS = {
         "GET /v1/content/{content_id}",
         WHOSE_A_KEY_IS,
     },
-    ("events", "orchestrator"): {WHOSE_A_KEY_IS},
+    ("events", "orchestrator"): {"POST /v1/messages", WHOSE_A_KEY_IS},
     ("gateway", "orchestrator"): {WHOSE_A_KEY_IS},
     ("monitor", "orchestrator"): {"GET /v1/activity", *LEDGER, WHOSE_A_KEY_IS},
     ("monitor", "social"): {"GET /v1/receipts", "GET /v1/activity", *LEDGER},

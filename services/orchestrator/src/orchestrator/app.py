@@ -86,6 +86,8 @@ READ_BY_SOCIAL: Final = frozenset(
     {"GET /v1/brands/{slug}", "GET /v1/content/{content_id}", ASKED_WHOSE_A_KEY_IS}
 )
 """Routes that social may call."""
+OPEN_TO_EVENTS: Final = frozenset({"POST /v1/messages", ASKED_WHOSE_A_KEY_IS})
+"""Routes that events may call; it sends the commands of incoming webhooks."""
 READ_BY_MONITOR: Final = frozenset({"GET /v1/activity", *READ_BY_RECORDER, ASKED_WHOSE_A_KEY_IS})
 """Routes that the monitor may call."""
 
@@ -164,7 +166,7 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
         PairAccess(
             "monitor", settings.monitor_to_orchestrator_key, READ_BY_MONITOR, scopes=OPERATORS_READING
         ),
-        PairAccess("events", settings.events_to_orchestrator_key, frozenset({ASKED_WHOSE_A_KEY_IS})),
+        PairAccess("events", settings.events_to_orchestrator_key, OPEN_TO_EVENTS),
         PairAccess("gateway", settings.gateway_to_orchestrator_key, frozenset({ASKED_WHOSE_A_KEY_IS})),
     ]
     callers = PairKeys(RequestAuthenticator(service.database, ServiceKey(settings.service_key)), pairs)

@@ -37,6 +37,7 @@ BODIES: dict[str, Any] = {
     "/v1/backbone/pause": {"queue": "orchestrator-events", "reason": "not theirs"},
     "/v1/backbone/resume": {"queue": "orchestrator-events"},
     "/v1/messages/{message_id}/edit": {"original": {}, "payload": {}},
+    "/v1/messages": [],
     "/v1/retries/run": {"type": "content.generate"},
     "/v1/retries/cancel": {"type": "content.generate", "reason": "not theirs"},
     "/v1/content/{content_id}/placements/{target}": {},

@@ -5,7 +5,8 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import asyncpg
@@ -80,3 +81,30 @@ async def test_a_request_whose_process_is_killed_before_it_answers_is_done_once(
         await connection.close()
     assert done is not None
     assert (done["cycles"], done["sent"]) == (1, 2)
+
+
+@pytest.mark.extended
+async def test_a_command_whose_process_is_killed_before_it_answers_is_done_once(
+    make_database: Callable[[str], Awaitable[str]], free_port: Callable[[], int], tmp_path: Path
+) -> None:
+    url = await make_database("orchestrator")
+    command = {
+        "specversion": "1.0",
+        "id": "order-4711",
+        "source": "/shop",
+        "type": "cycle.start",
+        "time": datetime.now(UTC).isoformat(),
+        "data": {"brand_slug": "acme", "keywords": ["tea"]},
+    }
+    async with process(url, free_port(), tmp_path) as (_, client):
+        pass  # the brand
+    armed = {"FAIL_POINTS": "answer.committed=kill"}
+    async with process(url, free_port(), tmp_path, **armed) as (child, client):
+        # The fail point is in the transaction of a request with such a key.
+        with suppress(httpx.TransportError):
+            await client.post("/v1/messages", json=command, headers={"Idempotency-Key": "once"})
+        assert await asyncio.to_thread(child.wait, 30) == -9
+    async with process(url, free_port(), tmp_path) as (_, client):
+        (again,) = (await client.post("/v1/messages", json=command)).json()["results"]
+        cycle = await client.get(again["location"])
+    assert (again["status"], cycle.json()["total"]) == ("duplicate", 1)

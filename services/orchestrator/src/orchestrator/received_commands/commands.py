@@ -9,6 +9,7 @@ from chassis.http.callers import Caller, Scope
 from envelope.brand.payloads import BrandSlug
 from messaging import Database, Transaction
 from orchestrator.audits import audit_in
+from orchestrator.brands import BrandSlug as CheckedSlug
 from orchestrator.cycles import (
     KEYWORDS_IN_ONE_TRACE,
     BrandLimits,
@@ -50,10 +51,11 @@ class CommandContext:
     limits: BrandLimits
     caller: Caller
     """Bound to the brand of the command."""
+    brand: CheckedSlug
 
 
 async def _start_cycle(context: CommandContext, data: StartCycle) -> Perform:
-    wanted = requested_cycle(data.brand_slug, data, by=context.caller.name)
+    wanted = requested_cycle(context.brand, data, by=context.caller.name)
     together = len(wanted.keywords) <= KEYWORDS_IN_ONE_TRACE
 
     async def perform(tx: Transaction) -> str:
@@ -63,10 +65,10 @@ async def _start_cycle(context: CommandContext, data: StartCycle) -> Perform:
     return perform
 
 
-async def _audit_brand(context: CommandContext, data: AuditBrand) -> Perform:
+async def _audit_brand(context: CommandContext, _: AuditBrand) -> Perform:
     async def perform(tx: Transaction) -> str:
-        audit, _ = await audit_in(tx, data.brand_slug, context.limits, by=context.caller.name)
-        return f"/v1/brands/{data.brand_slug}/audits/{audit.audit_id}"
+        audit, _ = await audit_in(tx, context.brand, context.limits, by=context.caller.name)
+        return f"/v1/brands/{context.brand}/audits/{audit.audit_id}"
 
     return perform
 

@@ -32,6 +32,8 @@ log = structlog.get_logger(__name__)
 
 AHEAD: Final = timedelta(minutes=5)
 """What the clock of a sender may be ahead."""
+RELAYS: Final = frozenset({"events"})
+"""Callers that hand over what others sent: the source names the sender, for records of who did something."""
 _CODES: Final[Mapping[type[Exception], ProblemCode]] = {
     UnknownBrandError: UNKNOWN_BRAND,
     BrandErasingError: codes.BRAND_BEING_ERASED,
@@ -115,7 +117,10 @@ class CommandReceiver:
         if known is not None:
             return _again(known, message)
         # Of the brand that it names alone, however many the caller may see.
-        context = CommandContext(self._database, self._limits, replace(caller, brands=frozenset({brand})))
+        bound = replace(caller, brands=frozenset({brand}))
+        if sender in RELAYS:
+            bound = replace(bound, name=message.source)
+        context = CommandContext(self._database, self._limits, bound, brand)
         perform = await kind.prepare(context, data)
         async with self._database.transaction() as tx:
             if await store.claim(tx.connection, sender, message, brand):

@@ -1,0 +1,35 @@
+"""The examples of `docs/commands.md` do what the page says."""
+
+import asyncio
+import json
+import re
+import subprocess
+from pathlib import Path
+
+import httpx
+
+DOCUMENT = Path(__file__).parents[4] / "docs" / "commands.md"
+
+
+def examples(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
+
+
+async def test_the_requests_of_the_page_are_accepted_and_answered_as_it_says(api: httpx.AsyncClient) -> None:
+    (await api.put("/v1/brands/acme", json={"name": "Acme"})).raise_for_status()
+    key = (await api.post("/v1/keys", json={"name": "shop", "scopes": ["submit"]})).json()["key"]
+    variables = {"ORCHESTRATOR_URL": str(api.base_url).rstrip("/"), "API_KEY": key, "PATH": "/usr/bin:/bin"}
+    commands = [each for each in examples("sh") if "/v1/messages" in each]
+    assert len(commands) == 2
+    answers = []
+    for command in commands:
+        done = await asyncio.to_thread(
+            subprocess.run, ["bash", "-c", command], env=variables, capture_output=True, check=True
+        )
+        answers.append(json.loads(done.stdout))
+    (shown,) = [json.loads(each) for each in examples("json") if '"results"' in each]
+    (result,), (other,) = answers[0]["results"], answers[1]["results"]
+    assert result | {"location": ""} == shown["results"][0] | {"location": ""}
+    assert result["location"].startswith("/v1/cycles/")
+    assert other["status"] == "accepted"
+    assert (await api.get(other["location"])).status_code == 200
