@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.http.api import add_routes
 from chassis.http.callers import Scope
 from console.drafts import decided, notes
 from console.drafts.draft_routes import draft_routes, read_draft
@@ -151,5 +152,4 @@ async def _list(
     return page(request, viewer, "drafts/list.html.j2", status=status, **values)
 
 
-router.include_router(draft_routes())
-router.include_router(guest_routes())
+add_routes(router, draft_routes(), guest_routes())
