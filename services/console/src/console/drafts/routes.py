@@ -34,6 +34,8 @@ UNDO: Final = decided.UNDO
 LIVE: Final = (LivePage("/b/{brand}/drafts/{content_id}", read_draft, notes.read_changes),)
 PAGE_SIZE: Final = 25
 _BATCH: Final = 100
+_PROPOSALS: Final = 10
+"""Proposals of the brand that the list names; the drafts have all of theirs."""
 _DONE: Final = frozenset({"approve", "schedule", "reject", "return", "unschedule", "looked"})
 """What was done to a draft, by the word in the address."""
 _ALL_LOOKED: Final = "all_looked"
@@ -130,6 +132,7 @@ async def _list(
             brand=brand, **filters, after=query.after or None, limit=PAGE_SIZE
         ),
         counted=viewer.orchestrator.get_draft_count(brand=brand, **filters),
+        proposed=viewer.orchestrator.list_open_proposals(brand=brand, limit=_PROPOSALS),
     )
     done, of = request.query_params.get("done", ""), request.query_params.get("of", "")
     values: dict[str, Any] = {
