@@ -15,6 +15,11 @@ help: ## Say what there is
 setup: ## Install what is missing: Debian packages (asks for root), Python packages in .venv
 	@deploy/local/setup.sh servers
 
+.PHONY: wheel
+wheel: ## Build the client of the APIs as a wheel for other programs: dist/brand_engine_client-*.whl
+	@deploy/local/setup.sh python
+	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w dist shared/client && ls dist/brand_engine_client-*.whl
+
 .PHONY: demo
 demo: ## Turn keywords into articles on this machine, and forget everything at the end (`make run` keeps it); BRAND, KEYWORDS, CORPUS choose, MODEL=local adds a toy model, DEMO_EXIT=1 ends by itself
 	@started=$$(date +%s.%N) && deploy/local/setup.sh servers $(if $(filter local,$(MODEL)),&& deploy/local/setup-model.sh )\

@@ -85,10 +85,6 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "drafts looked": ("acme",),
     "drafts preview": (ID,),
     "drafts reject": (ID, "--reason", "no"),
-    "proposals accept": (ID, ID),
-    "proposals dismiss": (ID, ID),
-    "proposals list": (),
-    "proposals show": (ID,),
     "drafts return": (ID, "--comment", "no"),
     "drafts take-down": (ID, "--reason", "no"),
     "keys": (FORGED,),
@@ -172,6 +168,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
 ELSEWHERE: Final = {
     "accounts connect",  # reads what is secret, or waits for a browser: see the tests of accounts
     "brands export",  # writes a file: see its tests
+    "brands import",  # reads a file: see tests/end_to_end/test_brand_moves.py
     "calendar export",  # shows no table, and has no JSON: see its tests
     "completion",  # shows no data
     "demo",

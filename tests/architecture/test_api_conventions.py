@@ -18,7 +18,6 @@ CODE = re.compile(r"[a-z]+(_[a-z]+)*(\.[a-z]+(_[a-z]+)*)?")
 OPERATION_ID = re.compile(r"[a-z]+(_[a-z]+)+")
 VERBS = frozenset(
     [
-        "accept",
         "acknowledge",
         "add",
         "approve",
@@ -38,12 +37,12 @@ VERBS = frozenset(
         "disable",
         "discard",
         "disconnect",
-        "dismiss",
         "edit",
         "enable",
         "erase",
         "export",
         "get",
+        "import",
         "introspect",
         "invite",
         "keep",
@@ -51,7 +50,6 @@ VERBS = frozenset(
         "mark",
         "move",
         "pause",
-        "propose",
         "pull",
         "read",
         "reject",

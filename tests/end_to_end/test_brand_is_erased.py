@@ -98,7 +98,7 @@ async def test_nothing_is_left_anywhere_but_that_there_was_such_a_brand(everythi
     assert (erasure["state"], erasure["asked_by"]) == ("erased", "service")
     removed = {receipt["service"]: receipt["removed"] for receipt in erasure["receipts"]}
     assert set(removed) == set(SERVICES)
-    assert removed["research"] == {"research": 1, "documents": 1, "sources": 1}
+    assert removed["research"] == {"research": 1, "documents": 1, "sources": 1, "imports": 0}
     assert removed["monitor"] == {
         "dead_letters": 1,
         "notifications": 0,
@@ -307,7 +307,7 @@ async def test_every_table_that_names_brands_is_thought_of(everything: FilledBra
     known = {
         # The rules of its subjects' keys go with the brand's own row.
         "orchestrator": {*_OF_THE_BRAND, "erasures", "subject_rules"},
-        "research": {"research", "uploads", "brand_sources"},
+        "research": {"research", "uploads", "brand_sources", "brand_imports"},
         "publisher": {
             "pages",
             "sites",
@@ -328,6 +328,7 @@ async def test_every_table_that_names_brands_is_thought_of(everything: FilledBra
             "newsletter_sign_ups",
             "newsletter_letters",
             "newsletter_deliveries",
+            "brand_imports",
         },
         "social": {
             "posts",
@@ -339,6 +340,7 @@ async def test_every_table_that_names_brands_is_thought_of(everything: FilledBra
             "reach_looks",
             "receipts",
             "repeats",
+            "brand_imports",
         },
         "monitor": {
             "dead_letter_edits",

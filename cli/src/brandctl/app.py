@@ -31,7 +31,6 @@ COMMANDS: Final = {
     "notifications": "brandctl.notifications.commands:app",
     "people": "brandctl.people.commands:app",
     "posts": "brandctl.social.posts:app",
-    "proposals": "brandctl.orchestrator.proposals:app",
     "providers": "brandctl.gateway.providers:app",
     "events": "brandctl.events.feed:app",
     "keys": "brandctl.orchestrator.keys:app",
@@ -71,7 +70,11 @@ COMMANDS: Final = {
 }
 """Command or group of commands → where it is declared, as `module:attribute`."""
 GROUP_MEMBERS: Final = {
-    "brands": ("brandctl.orchestrator.brand_erasure:erase", "brandctl.orchestrator.brand_export:export"),
+    "brands": (
+        "brandctl.orchestrator.brand_erasure:erase",
+        "brandctl.orchestrator.brand_export:export",
+        "brandctl.orchestrator.brand_import:import_",
+    ),
     "drafts": ("brandctl.publisher.preview:preview",),
 }
 """Commands of a group that another module declares, because they call other services than the group does."""
@@ -106,10 +109,12 @@ def brandctl() -> None:
 
 
 @cache
-def _load(name: str) -> Any:
-    declared = _import(COMMANDS[name])
-    for member in GROUP_MEMBERS.get(name, ()):
-        declared.command()(_import(member))
+def _load(group: str) -> Any:
+    declared = _import(COMMANDS[group])
+    for member in GROUP_MEMBERS.get(group, ()):
+        # A command may have a word of Python's as its name.
+        name = member.rpartition(":")[2].rstrip("_").replace("_", "-")
+        declared.command(name=name)(_import(member))
     return declared
 
 

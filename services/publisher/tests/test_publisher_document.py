@@ -45,7 +45,12 @@ async def test_the_publisher_is_as_documented(
         await fuzz(
             api,
             tmp_path,
-            known={"query.type": ["content.publish"], "path.slug": slugs, "path.article": ["cold-brew"]},
+            known={
+                "query.type": ["content.publish"],
+                "path.slug": slugs,
+                "path.article": ["cold-brew"],
+                "path.part": ["pages"],
+            },
             thorough=thorough,
             # An id is of one brand only: the two do not meet.
             unreached=["DELETE /v1/brands/{slug}/newsletter/subscribers/{subscriber_id}"],

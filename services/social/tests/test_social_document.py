@@ -74,6 +74,7 @@ async def test_social_is_as_documented(
         "path.slug": ["daily-grind"],
         "path.account": ["mastodon-eu"],
         "path.channel": ["mastodon", "x"],
+        "path.part": ["channel-posts"],
     }
     # Asked as often as there are routes with a wrong key, the process itself would let the asker wait.
     key = ServiceKey(SecretStr(social.api.headers["X-Service-Key"]))

@@ -24,6 +24,7 @@ from tests.end_to_end.keys.walks import APPLICATIONS, FILLED, Place, Walk
 VARYING = {"date", "etag"}
 """What is made of the time, or of a body with what was asked for in it."""
 FORBIDDEN_TO_BOUND = {
+    "POST /v1/brands/{slug}/parts/{part}",
     "GET /v1/backbone",
     "GET /v1/backbone/figures",
     "GET /v1/backbone/pauses",

@@ -48,6 +48,7 @@ from social.urls import FeedUrls
 BOUND = Caller("acme's", frozenset(Scope), frozenset({"acme"}), key_id="4fX0w8QbVn2L")
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 UNKNOWN = str(UUID(int=7))
+NO_ROWS = {"import_id": UNKNOWN}
 AS = "x-as"
 """A header of these tests alone: who asks."""
 
@@ -148,10 +149,12 @@ async def fill_research(walk: Walk, database: Database) -> None:
         "id": Place(str(research)),
         "document_id": Place(str(document["id"]), "9"),
         "upload_id": Place(str(uploads[-1]["id"]), "98"),
+        "part": Place("research", "research"),
         "/v1/brands/{slug}/documents name": Place("tea.md", "tea.md"),
     }
     walk.bodies["PUT /v1/brands/{slug}/sources"] = {"folder": True}
     walk.bodies["POST /v1/brands/{slug}/documents"] = "# Tea"
+    walk.bodies["POST /v1/brands/{slug}/parts/{part}"] = NO_ROWS
 
 
 async def fill_publisher(walk: Walk, database: Database) -> None:
@@ -199,11 +202,13 @@ async def fill_publisher(walk: Walk, database: Database) -> None:
     await insert_receipt(walk, database)
     walk.places |= {
         "article": Place("steeping", "brewings"),
+        "part": Place("pages", "pages"),
         "target": Place("blog", "none"),
         "content_id": Place(str(article.content_id)),
         "subscriber_id": Place(str(subscriber)),
     }
     walk.bodies |= {
+        "POST /v1/brands/{slug}/parts/{part}": NO_ROWS,
         "PUT /v1/brands/{slug}/newsletter": {},
         "PUT /v1/brands/{slug}/logo": "no picture",
         "PATCH /v1/brands/{slug}/site": {"tags": ["coffee"]},
@@ -244,6 +249,7 @@ async def fill_social(walk: Walk, database: Database) -> None:
     await insert_receipt(walk, database)
     walk.places |= {
         "post_id": Place(post_id),
+        "part": Place("channel-posts", "channel-posts"),
         **{
             f"{path} post_id": Place(str(pending["post_id"]))
             for _, path, _ in walk.routes
@@ -257,6 +263,7 @@ async def fill_social(walk: Walk, database: Database) -> None:
         "channel": Place("mastodon", "mastodon"),
     }
     walk.bodies |= {
+        "POST /v1/brands/{slug}/parts/{part}": NO_ROWS,
         "POST /v1/posts/{post_id}/approve": {"version": 1},
         "POST /v1/posts/{post_id}/edit": {"version": 1, "text": "Taken over."},
         "POST /v1/posts/{post_id}/reject": {"version": 1, "reason": "not theirs"},

@@ -1,35 +1,12 @@
 """How far a cycle is, in words. Orchestrators of earlier versions do not report waiting keywords: the words leave them out."""
 
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from brandctl.terminal import printable
 
 if TYPE_CHECKING:
     from client.services.orchestrator import answers
-
-_UNDER_WAY: Final = frozenset({"running", "paused"})
-"""States of cycles that still go on."""
-_WAITING: Final = "waiting"
-"""State of a cycle in which nothing happens before a person decides."""
-
-
-def is_ended(cycle: "answers.CycleSummary") -> bool:
-    return cycle["state"] not in _UNDER_WAY and not waits_for_a_person(cycle)
-
-
-def waits_for_a_person(cycle: "answers.CycleSummary") -> bool:
-    """Whether a person must decide first: all else has ended, or unreviewed drafts hold up the rest."""
-    if cycle["state"] == _WAITING:
-        return True
-    nothing_in_hand = cycle["pending"] + cycle["processing"] <= cycle["not_sent"]
-    held_up = cycle.get("held_up")
-    return (
-        cycle["state"] in _UNDER_WAY
-        and nothing_in_hand
-        and held_up is not None
-        and held_up["drafts"] is not None
-    )
 
 
 def told(cycle: "answers.CycleSummary") -> str:

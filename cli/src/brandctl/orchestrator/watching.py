@@ -1,7 +1,6 @@
 """`brandctl watch`: the progress of a cycle until it has ended."""
 
-import time
-from typing import TYPE_CHECKING, Annotated, Final, Self
+from typing import TYPE_CHECKING, Annotated, Self
 from uuid import UUID
 
 import typer
@@ -12,18 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from brandctl.commands import Result
-from brandctl.orchestrator.cycle_progress import is_ended, told, waits_for_a_person, what_to_look_at
+from brandctl.orchestrator.cycle_progress import told, what_to_look_at
 from brandctl.short_ids import parse_id
 from brandctl.terminal import note, out, printable, say
-from client.errors import ClientError
+from client.brand_engine import Job
+from client.cycle_results import waits_for_a_person
 from client.services.orchestrator import Orchestrator
 
 if TYPE_CHECKING:
     from client.services.orchestrator import answers
-
-POLL_SECONDS: Final = 1.0
-PATIENCE_SECONDS: Final = 60.0
-"""How long to retry a service that answered before: it may be restarting."""
 
 
 def watch(
@@ -61,14 +57,9 @@ def follow(orchestrator: Orchestrator, cycle_id: UUID, *, beside: bool = False) 
     Raises:
         ClientError: the orchestrator does not know the cycle, or has been unreachable for a minute.
     """
-    progress: answers.CycleSummary = orchestrator.get_cycle(cycle_id)
     with _ProgressDisplay(Console(stderr=True, highlight=False) if beside else out()) as shown:
-        while True:
+        for progress in Job(orchestrator, str(cycle_id)).progress():
             shown.update(progress)
-            if is_ended(progress) or waits_for_a_person(progress):
-                break
-            time.sleep(POLL_SECONDS)
-            progress = _patiently(orchestrator, cycle_id)
     note(f"{progress['state']}: {told(progress)}")
     if progress["failed"]:
         note(f"why: brandctl cycles show {cycle_id}")
@@ -77,17 +68,6 @@ def follow(orchestrator: Orchestrator, cycle_id: UUID, *, beside: bool = False) 
     if waits_for_a_person(progress) and progress["not_sent"]:
         note(f"it goes on when you have decided: brandctl watch {cycle_id}")
     return progress
-
-
-def _patiently(orchestrator: Orchestrator, cycle_id: UUID) -> "answers.CycleView":
-    until = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            return orchestrator.get_cycle(cycle_id)
-        except ClientError:
-            if time.monotonic() > until:
-                raise
-        time.sleep(POLL_SECONDS)
 
 
 class _ProgressDisplay:

@@ -10,14 +10,17 @@ from chassis.http.api import add_routes, answer_without_route, api, is_api_path
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
+from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
 from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
+from messaging.part_routes import PART_BODIES, part_routes
 from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from publisher import problem_codes
+from publisher.brand_parts import build_parts
 from publisher.covers import Covers
 from publisher.indexnow import indexnow_routes
 from publisher.logos import FILES, logo_routes
@@ -59,7 +62,7 @@ def create_api(
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
         codes=(*problem_codes.ALL, *MESSAGE_CODES),
-        larger_bodies=EDIT_BODIES,
+        larger_bodies=EDIT_BODIES | PART_BODIES,
         description=DESCRIPTION,
     )
     add_routes(
@@ -76,6 +79,7 @@ def create_api(
         indexnow_routes(database, urls),
         measure_routes(database, urls),
         target_routes(database),
+        part_routes(database, build_parts(drafts, urls), slug_pattern=SLUG_PATTERN),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),

@@ -28,6 +28,7 @@ _TABLES: Final = {
     "targets": "target_settings",
     "folders": "target_folders",
     "receipts": "receipts",
+    "imports": "brand_imports",
     "sites": "sites",
 }
 """In this order, foreign keys stay valid at each step."""

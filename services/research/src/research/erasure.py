@@ -15,6 +15,7 @@ async def _remove(connection: Connection, brand: str) -> dict[str, int]:
         "research": await delete_brand_rows(connection, "research", brand),
         "documents": await uploads.remove_all(connection, brand),
         "sources": await delete_brand_rows(connection, "brand_sources", brand),
+        "imports": await delete_brand_rows(connection, "brand_imports", brand),
     }
 
 

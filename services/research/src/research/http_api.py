@@ -28,15 +28,18 @@ from chassis.http.callers import Authorise, Caller, Scope
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.introspection import ReplicaQuotas
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
+from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
 from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
+from messaging.part_routes import PART_BODIES, part_routes
 from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from research import problem_codes as codes
 from research import store
+from research.brand_parts import PARTS
 from research.index import listing
 from research.index.listing import CorpusFileState
 from research.requests import SearchedText
@@ -173,7 +176,7 @@ def create_api(
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
         codes=(*codes.ALL, *MESSAGE_CODES),
-        larger_bodies=EDIT_BODIES,
+        larger_bodies=EDIT_BODIES | PART_BODIES,
         answers=database,
     )
     add_routes(
@@ -183,6 +186,7 @@ def create_api(
         upload_routes(database, look_for_uploads),
         source_routes(database, has_gateway=has_gateway),
         topic_routes(database, may_quote),
+        part_routes(database, PARTS, slug_pattern=SLUG_PATTERN),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),

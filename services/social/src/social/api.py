@@ -9,16 +9,19 @@ from chassis.http.api import add_routes, answer_without_route, api, is_api_path
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.introspection import ReplicaQuotas
+from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
 from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
+from messaging.part_routes import PART_BODIES, part_routes
 from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from receipts import Receipts, serve_receipts
 from social import calendar, problem_codes
 from social.activity import activity_routes
+from social.brand_parts import PARTS
 from social.post_metrics import post_metrics_routes
 from social.post_search import post_search_routes
 from social.review import COUNT, count_routes, review_routes
@@ -44,7 +47,7 @@ def create_api(
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
         codes=(*problem_codes.ALL, *MESSAGE_CODES),
-        larger_bodies=EDIT_BODIES,
+        larger_bodies=EDIT_BODIES | PART_BODIES,
         answers=database,
         description=DESCRIPTION,
     )
@@ -57,6 +60,7 @@ def create_api(
         activity_routes(database),
         post_search_routes(database),
         post_metrics_routes(database),
+        part_routes(database, PARTS, slug_pattern=SLUG_PATTERN),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),

@@ -19,6 +19,7 @@ _TABLES: Final = {
     "posting_rules": "posting_rules",
     "posts": "posts",
     "accounts": "accounts",
+    "imports": "brand_imports",
 }
 """Table names by label, in an order that satisfies foreign keys."""
 

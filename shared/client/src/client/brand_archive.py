@@ -1,18 +1,20 @@
-"""Writes all data of a brand into a zip file, part by part."""
+"""Writes all data of a brand into a zip file, part by part: for people to read, and in `copy/` for `client.brand_import`."""
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import PurePosixPath
+from typing import IO, TYPE_CHECKING, Any, Final, TypeAlias
+from uuid import uuid4
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from client.documents import documents_of
 from client.errors import RefusedError
-from client.pages import items_of
+from client.pages import MAX_PAGE, items_of, pages_of
 
 if TYPE_CHECKING:
     from client.services.orchestrator import Orchestrator
@@ -20,6 +22,25 @@ if TYPE_CHECKING:
     from client.services.research import Research
     from client.services.social import Social
 
+FORMAT: Final = 2
+"""Of the archive; 2: it has `copy/`, and can be imported."""
+PARTS: Final = {
+    "orchestrator": (
+        "settings", "subject-decisions", "cycles", "keywords", "articles", "former-addresses", "deleted-articles", "schedules",
+    ),
+    "research": ("research",),
+    "publisher": (
+        "sites", "logos", "pages", "former-pages", "deleted-pages", "short-links", "publications", "subscribers",
+    ),
+    "social": (
+        "feeds", "feed-posts", "pending-posts", "channel-posts", "channel-rules", "posting-rules", "repeats",
+    ),
+}  # fmt: skip
+"""The parts of a brand at each service, in the order of an import; the services list the same."""
+BUILT_IN: Final = frozenset({"site", "feed"})
+"""The target and the channel that need no account."""
+
+_Rows: TypeAlias = Callable[..., Any]
 _PAGE: Final = 50
 _MOST_DAYS: Final = 400
 """The most days of views that the publisher reports."""
@@ -40,14 +61,22 @@ class BrandArchive:
     ) -> dict[str, Any]:
         """Writes everything, and `manifest.json` last; returns the manifest. A count is None for what is left out.
 
-        Without a publisher, measures and subscribers are left out; without social, what posts received.
+        Without a publisher, measures and subscribers are left out; without social, what posts received. `copied` lists the services
+        whose rows are in `copy/`: only an archive with all of them can be imported. That needs a key of the scope `admin`.
         """
         self.write_articles_and_keywords()
         self.write_research(research)
         self.counts["measured"] = None if publisher is None else self.write_measures(publisher)
         self.counts["subscribers"] = None if publisher is None else self.write_newsletter(publisher)
         self.counts["received"] = None if social is None else self.write_reach(social)
-        manifest = {"brand": self.brand, "exported_at": datetime.now(UTC).isoformat(), **self.counts}
+        manifest = {
+            "format": FORMAT,
+            "archive_id": str(uuid4()),
+            "brand": self.brand,
+            "exported_at": datetime.now(UTC).isoformat(),
+            **self.write_copies(research, publisher, social),
+            **self.counts,
+        }
         self.write("manifest.json", manifest)
         return manifest
 
@@ -129,16 +158,80 @@ class BrandArchive:
                 self.write(f"{name}.json", version)
         self.counts.update(articles=articles, versions=versions)
 
+    def write_copies(
+        self, research: "Research", publisher: "Publisher | None", social: "Social | None"
+    ) -> dict[str, Any]:
+        """Writes the rows of all services that give them to this key; returns what the manifest says of them."""
+        services: dict[str, _Rows | None] = {
+            "orchestrator": self.orchestrator.list_brand_part,
+            "research": research.list_brand_part,
+            "publisher": None if publisher is None else publisher.list_brand_part,
+            "social": None if social is None else social.list_brand_part,
+        }
+        copied = [name for name, read in services.items() if read is not None and self._copy(name, read)]
+        told: dict[str, Any] = {"copied": copied, "site_url": None}
+        if publisher is not None and "publisher" in copied:
+            site = publisher.get_site_settings(self.brand)
+            told["site_url"] = site["url"]
+            self.write("copy/publisher/site.json", site)
+            self.write("copy/publisher/targets.json", publisher.list_targets(self.brand)["items"])
+        if "research" in copied:
+            self._copy_documents(research)
+        return told
+
+    def _copy(self, service: str, read: _Rows) -> bool:
+        """Whether the service gave its rows: its version may be an older one, or the key may not have the scope for them."""
+        for part in PARTS[service]:
+            rows = items_of(read, self.brand, part, limit=MAX_PAGE)
+            try:
+                first = next(rows, None)
+            except RefusedError as error:
+                if error.status in {HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND}:
+                    return False
+                raise
+            self.write_lines(f"copy/{service}/{part}.jsonl", () if first is None else chain((first,), rows))
+        return True
+
+    def _copy_documents(self, research: "Research") -> None:
+        """Writes each document's file, and `copy/research/documents.jsonl`, which names it."""
+
+        def told() -> Iterator[dict[str, Any]]:
+            for page in pages_of(research.list_documents, self.brand, limit=MAX_PAGE):
+                for each in page["items"]:
+                    yield {
+                        **each,
+                        "file": f"copy/research/documents/{int(each['id'])}{_suffix(each['name'])}",
+                    }
+
+        listed = list(told())
+        self.write_lines("copy/research/documents.jsonl", listed)
+        for each in listed:
+            with (
+                research.get_document_file(self.brand, each["id"]) as parts,
+                self._open(each["file"]) as file,
+            ):
+                for part in parts:
+                    file.write(part)
+
     def write(self, name: str, document: Any) -> None:
         self.archive.writestr(name, json.dumps(document, ensure_ascii=False, indent=2) + "\n")
 
     def write_lines(self, name: str, documents: Iterable[Any]) -> int:
         """Writes one JSON document a line; returns how many."""
         count = 0
-        about = ZipInfo(name, datetime.now().astimezone().timetuple()[:6])
-        about.compress_type = ZIP_DEFLATED
-        with self.archive.open(about, "w") as file:
+        with self._open(name) as file:
             for document in documents:
                 file.write(json.dumps(document, ensure_ascii=False).encode() + b"\n")
                 count += 1
         return count
+
+    def _open(self, name: str) -> IO[bytes]:
+        about = ZipInfo(name, datetime.now().astimezone().timetuple()[:6])
+        about.compress_type = ZIP_DEFLATED
+        return self.archive.open(about, "w", force_zip64=True)
+
+
+def _suffix(name: str) -> str:
+    """The end of a file's name, if it is a plain one: it says the format."""
+    suffix = PurePosixPath(name).suffix.lower()
+    return suffix if suffix[1:].isalnum() and suffix.isascii() else ""

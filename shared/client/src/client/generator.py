@@ -32,6 +32,8 @@ from typing import Literal
 
 ServiceName = Literal[{", ".join(f'"{name}"' for name in SERVICES)}]
 '''
+_EVENT_STREAM: Final = "text/event-stream"
+"""Has no end, so that it is read as it comes."""
 _JSON: Final = "application/json"
 _PLAIN: Final = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
 _CLASSES: Final = (("", "Service", "def", ""), ("Async", "AsyncService", "async def", "await "))
@@ -171,7 +173,7 @@ class _Operation:
         if media == _JSON:
             kind = self._resolved(schema)
             return kind if kind != "None" else "Any", "_json"
-        if media.startswith("text/"):
+        if media.startswith("text/") and media != _EVENT_STREAM:
             return "str", "_text"
         return (
             "AbstractAsyncContextManager[AsyncIterator[bytes]]"

@@ -12,5 +12,11 @@ MESSAGE_REPLAYED = conflict("message_replayed", "The dead letter was replayed, o
 MESSAGE_NOT_EDITABLE = unprocessable(
     "message_not_editable", "The dead letter can never be edited; `detail` says why."
 )
+UNKNOWN_PART = not_found("unknown_part", "The service has no such part of a brand.")
+BRAND_HAS_DATA = conflict("brand_has_data", "The brand has data here that are not of this import.")
+ROWS_COLLIDE = conflict("rows_collide", "A row of the import is here already, and is not of this import.")
+ROWS_NOT_STORABLE = unprocessable(
+    "rows_not_storable", "The database refuses a row of the import; `detail` says why."
+)
 
 ALL: Final = listed_codes(globals())

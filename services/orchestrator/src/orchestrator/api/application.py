@@ -11,11 +11,13 @@ from chassis.http.api import add_routes, api, refuse_with
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
+from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
 from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
+from messaging.part_routes import PART_BODIES, part_routes
 from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from orchestrator import cycles, review, schedule, workflows
@@ -24,6 +26,7 @@ from orchestrator.activity import activity_routes
 from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
 from orchestrator.article_workflow import CHECK, LARGER_TEXTS, content_routes
 from orchestrator.audits import audit_routes
+from orchestrator.brand_parts import build_parts
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.calendar import calendar_routes
 from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, ReusedKeyError, cycle_routes
@@ -85,7 +88,8 @@ def http_api(
         | LARGER_TEXTS
         | schedule.LARGER_BODIES
         | COMMAND_BODIES
-        | EDIT_BODIES,
+        | EDIT_BODIES
+        | PART_BODIES,
         lists=cycles.LARGER_BODIES,
         takes_api_keys=True,
         answers=database,
@@ -129,6 +133,7 @@ def http_api(
         audit_routes(database, limits),
         activity_routes(database),
         erasure_routes(database),
+        part_routes(database, build_parts(writers), slug_pattern=SLUG_PATTERN),
         content_routes(database),
         placement_routes(database),
         key_routes(database),

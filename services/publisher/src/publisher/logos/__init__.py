@@ -3,7 +3,8 @@
 Entry points: `logo_routes` is the API; pages and covers use `logo` and `body`.
 """
 
-from publisher.logos.routes import FILES, logo_routes
+from publisher.logos.routes import FILES, logo_routes, normalised
 from publisher.logos.store import body, logo
+from publisher.logos.store import save as save_logo
 
-__all__ = ["FILES", "body", "logo", "logo_routes"]
+__all__ = ["FILES", "body", "logo", "logo_routes", "normalised", "save_logo"]

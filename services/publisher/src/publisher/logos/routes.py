@@ -68,7 +68,7 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
         brand = _visible(caller, slug)
         try:
             # In a thread: the event loop serves pages meanwhile.
-            logo, body = await asyncio.to_thread(_normalised, await request.body())
+            logo, body = await asyncio.to_thread(normalised, await request.body())
         except UnusableLogoError as error:
             raise RefusalError(codes.INVALID_PICTURE, str(error)) from error
         async with database.transaction() as tx:
@@ -96,7 +96,12 @@ def logo_routes(database: Database, urls: SiteUrls) -> APIRouter:
     return routes
 
 
-def _normalised(file: bytes) -> tuple[Logo, bytes]:
+def normalised(file: bytes) -> tuple[Logo, bytes]:
+    """Returns the logo of a picture file, and the file that pages get.
+
+    Raises:
+        UnusableLogoError: it cannot be a logo.
+    """
     # The imaging library takes memory, so it loads at its first use.
     from publisher.logos.logo_file import normalise_logo  # noqa: PLC0415
 

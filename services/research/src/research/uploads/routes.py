@@ -9,7 +9,17 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import AfterValidator, ConfigDict
 
-from chassis.http.api import UNKNOWN, MayOperate, MayRead, MaySubmit, View, file_body, refusal, router
+from chassis.http.api import (
+    UNKNOWN,
+    MayAdminister,
+    MayOperate,
+    MayRead,
+    MaySubmit,
+    View,
+    file_body,
+    refusal,
+    router,
+)
 from chassis.http.conventions.pages import DEFAULT_PAGE, PageLimit
 from chassis.http.problem_codes import BODY_TOO_LARGE, RefusalError
 from chassis.links import public_link
@@ -26,6 +36,7 @@ DOCUMENTS: Final = "/v1/brands/{slug}/documents"
 FILES: Final = {DOCUMENTS: MAX_PDF_BYTES}
 """Routes that take a file, with its maximum size in bytes."""
 MAX_ID: Final = 2**63 - 1
+_BYTES: Final = "application/octet-stream"
 _FORMATS: Final = ", ".join(sorted(SUFFIXES))
 
 
@@ -135,7 +146,7 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
             **UNKNOWN,
             **refusal(HTTPStatus.CONFLICT, "The brand has as many documents, or bytes, as it may."),
         },
-        openapi_extra=file_body("application/octet-stream"),
+        openapi_extra=file_body(_BYTES),
     )
     async def add_document(
         request: Request,
@@ -190,6 +201,8 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
             upload = await store.get(connection, slug, upload_id)
         return UploadView.model_validate(_existing(upload, slug, upload_id))
 
+    _add_file_route(routes, database)
+
     @routes.delete(
         "/{upload_id}",
         status_code=HTTPStatus.NO_CONTENT,
@@ -226,6 +239,30 @@ def upload_routes(database: Database, look: Callable[[], None]) -> APIRouter:
         return ReleasedUpload(id=upload_id)
 
     return routes
+
+
+def _add_file_route(routes: APIRouter, database: Database) -> None:
+    @routes.get(
+        "/{upload_id}/file",
+        summary="The file of a document, as it was uploaded",
+        response_class=Response,
+        responses={
+            200: {
+                "description": "The bytes.",
+                "content": {_BYTES: {"schema": {"type": "string", "format": "binary"}}},
+            },
+            **UNKNOWN,
+        },
+    )
+    async def get_document_file(caller: MayAdminister, slug: Slug, upload_id: UploadId) -> Response:
+        caller.check_visible(slug)
+        async with database.connection() as connection:
+            content = await store.get_file(connection, slug, upload_id)
+        if content is None:
+            raise _unknown(slug, upload_id)
+        # A file of strangers: no browser may show it as a page of this address.
+        headers = {"Content-Disposition": "attachment", "Cache-Control": "no-store"}
+        return Response(content, media_type=_BYTES, headers=headers)
 
 
 async def _content(request: Request, name: str) -> bytes:

@@ -174,6 +174,14 @@ async def get(connection: Connection, brand: str, upload: int) -> Upload | None:
     return _upload(row) if row else None
 
 
+async def get_file(connection: Connection, brand: str, upload: int) -> bytes | None:
+    """The bytes of an upload of the brand; None if there is no such upload."""
+    content: bytes | None = await connection.fetchval(
+        "select content from uploads where brand_slug = $1 and upload_id = $2", brand, upload
+    )
+    return content
+
+
 async def list_uploads(
     connection: Connection,
     brand: str,

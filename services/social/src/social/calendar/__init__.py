@@ -3,6 +3,7 @@
 from fastapi import APIRouter
 
 from messaging import Database
+from social.calendar.models import RepeatsRequest, SlotsRequest
 from social.calendar.repeat_planner import RepeatPlanner
 from social.calendar.repeat_routes import repeat_routes
 from social.calendar.routes import entry_routes, export_routes
@@ -10,7 +11,7 @@ from social.calendar.slot_routes import slot_routes
 from social.calendar.slot_scheduler import SlotScheduler
 from social.sending import DuePosts
 
-__all__ = ["RepeatPlanner", "SlotScheduler", "routes"]
+__all__ = ["RepeatPlanner", "RepeatsRequest", "SlotScheduler", "SlotsRequest", "routes"]
 
 
 def routes(database: Database, due: DuePosts) -> tuple[APIRouter, ...]:
