@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs what `make demo`, `make test` and `make lint` need and is missing: Debian packages, the Python packages of
-# requirements.lock in .venv, and the client that is made from the services' APIs. Does nothing, quickly, when nothing has changed.
+# requirements.lock in .venv, the client that is made from the services' APIs, and the code of the console's templates. Does
+# nothing, quickly, when nothing has changed.
 #
 #   deploy/local/setup.sh python                      the Python packages only
 #   deploy/local/setup.sh servers                     and RabbitMQ and PostgreSQL
@@ -169,6 +170,18 @@ make_client() {
     printf '%s\n' "$now" >"$made/stamp"
 }
 
+# The code of the console's templates, which Python makes of modules alone.
+compile_templates() {
+    made=services/console/src/console/__pycache__/templates
+    now=$({ find services/console/src/console/templates -type f -print | LC_ALL=C sort | xargs cat requirements.lock
+        .venv/bin/python -VV; } | sha256sum)
+    [ "$(cat "$made.stamp" 2>/dev/null)" = "$now" ] && return
+    exec 9>.venv.lock
+    if command -v flock >/dev/null 2>&1; then flock 9; fi
+    .venv/bin/python -m console.compile_templates
+    printf '%s\n' "$now" >"$made.stamp"
+}
+
 # ----------------------------------------------------------------------------------------------------------------------
 
 wanted="${*:-servers}"
@@ -178,3 +191,4 @@ set -- $(missing_packages)
 [ $# -eq 0 ] || install_packages "$@"
 install_python
 make_client
+compile_templates

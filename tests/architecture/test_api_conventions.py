@@ -18,6 +18,7 @@ CODE = re.compile(r"[a-z]+(_[a-z]+)*(\.[a-z]+(_[a-z]+)*)?")
 OPERATION_ID = re.compile(r"[a-z]+(_[a-z]+)+")
 VERBS = frozenset(
     [
+        "accept",
         "acknowledge",
         "add",
         "approve",
@@ -37,6 +38,7 @@ VERBS = frozenset(
         "disable",
         "discard",
         "disconnect",
+        "dismiss",
         "edit",
         "enable",
         "erase",
@@ -50,6 +52,7 @@ VERBS = frozenset(
         "mark",
         "move",
         "pause",
+        "propose",
         "pull",
         "read",
         "reject",

@@ -126,6 +126,7 @@ async def test_an_assistant_submits_and_reads_and_a_person_publishes(
     key = await make_key(operator, "assistant", "read", "submit")
     async with Client(by_pipe(stack, key, tmp_path)) as assistant:
         version = await submits_and_reads(assistant)
+        version = await proposes(assistant, version, operator)
     logged = (await operator.get("/v1/audit-log", params={"limit": 200})).text
     assert '"assistant"' in logged
     assert key.rpartition("_")[2] not in logged
@@ -181,12 +182,33 @@ async def submits_and_reads(assistant: Client) -> dict[str, Any]:
 
     # It cannot publish, and learns what to do instead.
     for tool, more in (("approve_draft", {}), ("edit_draft", {"comment": "Mars.", "text": invented})):
-        assert "Tell your user" in await refused(assistant, tool, **version, **more)
+        assert "Propose it" in await refused(assistant, tool, **version, **more)
     assert "at most 20" in await refused(
         assistant, "submit_keywords", **request | {"keywords": [f"word {n}" for n in range(21)]}
     )
     assert "rival" in await refused(assistant, "find", brand="rival", text="grind")
     return version
+
+
+async def proposes(assistant: Client, version: dict[str, Any], operator: httpx.AsyncClient) -> dict[str, Any]:
+    """What it would change waits for a person; returns the version after it was accepted."""
+    wish = version | {"title": "Grind size for every pot", "comment": "It is what people search for."}
+    made = await told(assistant, "propose_edit", **wish)
+    assert made == await told(assistant, "propose_edit", **wish)
+    assert (await told(assistant, "read_draft", content_id=version["content_id"]))["draft"]["version"] == 1
+    later = version | {"comment": "Ready.", "publish_at": "2099-01-01T09:00:00Z"}
+    too_early = await told(assistant, "propose_publication", **later)
+    place = f"/v1/drafts/{version['content_id']}/proposals"
+    accepted = await operator.post(f"{place}/{made['proposal_id']}/accept")
+    assert accepted.json()["title"] == "Grind size for every pot"
+    dismissed = await operator.post(f"{place}/{too_early['proposal_id']}/dismiss", json={"reason": "Sooner."})
+    assert dismissed.is_success
+    after = (await told(assistant, "list_proposals", content_id=version["content_id"]))["proposals"]
+    assert {(each["kind"], each["state"], each["reason"]) for each in after} == {
+        ("edit", "accepted", ""),
+        ("publication", "dismissed", "Sooner."),
+    }
+    return version | {"version": accepted.json()["version"]}
 
 
 async def edits_and_publishes(assistant: Client, read: dict[str, Any], publisher: str) -> None:

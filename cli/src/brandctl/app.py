@@ -31,6 +31,7 @@ COMMANDS: Final = {
     "notifications": "brandctl.notifications.commands:app",
     "people": "brandctl.people.commands:app",
     "posts": "brandctl.social.posts:app",
+    "proposals": "brandctl.orchestrator.proposals:app",
     "providers": "brandctl.gateway.providers:app",
     "events": "brandctl.events.feed:app",
     "keys": "brandctl.orchestrator.keys:app",

@@ -190,5 +190,9 @@ async def test_the_orchestrator_is_as_documented(
     # Targets are asked of articles that are published, and these are drafts.
     # No judge is configured.
     unreached = {"POST /v1/content/{content_id}/placements/{target}", "POST /v1/judges/exams"}
+    # No made-up id is a proposal's.
+    unreached |= {
+        f"POST /v1/drafts/{{content_id}}/proposals/{{proposal_id}}/{verb}" for verb in ("accept", "dismiss")
+    }
     unreached |= {"POST /v1/drafts/{content_id}/take-down"} if thorough else set()
     await fuzz(api, tmp_path, known=known, thorough=thorough, unreached=unreached)

@@ -89,7 +89,7 @@ class ConsoleApp(App):
         self.closes(paused_queues)
         pages.add_route("/assets/{version}/{name}", assets.serve)
         for screen in _screens():
-            pages.include_router(screen.router)
+            add_routes(pages, screen.router)
             navigation += getattr(screen, "NAVIGATION", ())
             live_pages += getattr(screen, "LIVE", ())
             undo |= getattr(screen, "UNDO", {})

@@ -8,13 +8,12 @@ import asyncio
 import hashlib
 import secrets
 from dataclasses import dataclass
-from typing import Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from argon2.low_level import Type, hash_secret_raw
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 KEY_BYTES: Final = 32
 PRF_INPUT: Final = "Y29uc29sZTogYSBwZXJzb24ncyBvd24ga2V5"
@@ -44,7 +43,7 @@ def new_token() -> str:
 def seal(secret: bytes, key: bytes, purpose: str) -> bytes:
     """Encrypts a secret; `purpose` must be the same to open it, so that rows cannot be exchanged."""
     nonce = secrets.token_bytes(_NONCE_BYTES)
-    return nonce + AESGCM(key).encrypt(nonce, secret, purpose.encode())
+    return nonce + _aes(key).encrypt(nonce, secret, purpose.encode())
 
 
 def unseal(sealed: bytes, key: bytes, purpose: str) -> bytes:
@@ -53,8 +52,10 @@ def unseal(sealed: bytes, key: bytes, purpose: str) -> bytes:
     Raises:
         SealedError: the key or the purpose is another.
     """
+    from cryptography.exceptions import InvalidTag  # noqa: PLC0415  (see _aes)
+
     try:
-        return AESGCM(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], purpose.encode())
+        return _aes(key).decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], purpose.encode())
     except (InvalidTag, ValueError) as error:
         raise SealedError("the key does not open this") from error
 
@@ -66,7 +67,17 @@ def token_hash(token: str) -> bytes:
 
 def token_key(token: str) -> bytes:
     """The key that a token's random bits give; unrelated to `token_hash`."""
+    from cryptography.hazmat.primitives.hashes import SHA256  # noqa: PLC0415  (see _aes)
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415
+
     return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"console token").derive(token.encode())
+
+
+def _aes(key: bytes) -> "AESGCM":
+    # The library takes 7 MB, which a console has no use for until somebody signs in.
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415
+
+    return AESGCM(key)
 
 
 @dataclass(frozen=True, slots=True)

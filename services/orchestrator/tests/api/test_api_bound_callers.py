@@ -29,6 +29,9 @@ BODIES: dict[str, Any] = {
     "/v1/content/{content_id}/check": {"version": 1, "body_markdown": "Tea is a plant."},
     "/v1/drafts/{content_id}/approve": {"version": 1},
     "/v1/drafts/{content_id}/edit": {"version": 1, "title": "Taken over"},
+    "/v1/drafts/{content_id}/proposals/edits": {"version": 1, "title": "Taken over", "comment": "not theirs"},
+    "/v1/drafts/{content_id}/proposals/publications": {"version": 1, "comment": "not theirs"},
+    "/v1/drafts/{content_id}/proposals/{proposal_id}/dismiss": {},
     "/v1/drafts/{content_id}/keep": {"version": 1, "number": 1},
     "/v1/drafts/{content_id}/take-down": {"reason": "not theirs"},
     "/v1/drafts/{content_id}/delete": {"reason": "not theirs"},
@@ -88,7 +91,7 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
     weekly = await http.put("/v1/brands/rival/schedules/weekly", json=WEEKLY, headers=ALL)
     weekly.raise_for_status()
     audit = await http.post("/v1/brands/rival/audits", headers=ALL)
-    content_id = new_event_id()
+    content_id, proposal = new_event_id(), new_event_id()
     async with orchestrator_database.transaction() as tx:
         await insert_content(
             tx.connection,
@@ -118,6 +121,11 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
             new_event_id(),
         )
         await tx.connection.execute(
+            "insert into draft_proposals (id, content_id, version, proposed_by, comment) values ($1, $2, 1, 'x', 'It is ready.')",
+            proposal,
+            content_id,
+        )
+        await tx.connection.execute(
             "insert into workflow_steps (workflow_id, step, result) values ($1, 'fetch_research', '[1]')",
             content_id,
         )
@@ -142,6 +150,7 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         **dict.fromkeys(("version", "from", "to", "position", "exchange", "queue"), Place("1", "1")),
         "ids": Place("", ""),
         "message_id": Place(str(new_event_id()), str(new_event_id())),
+        "proposal_id": Place(str(proposal), str(new_event_id())),
         "type": Place("content.generate", "content.generate"),
     }
 

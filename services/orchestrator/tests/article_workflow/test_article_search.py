@@ -15,7 +15,7 @@ from envelope import new_event_id
 from envelope.brand.settings import BrandSettings
 from messaging import Database
 from orchestrator.api import http_api
-from orchestrator.article_workflow.article_search import FoundArticle, search_articles
+from orchestrator.article_workflow.article_search import ArticleState, FoundArticle, search_articles
 from orchestrator.brands import upsert_brand
 from tests.fixtures.explained import ExplainedConnection
 
@@ -231,6 +231,33 @@ async def test_no_page_of_a_hundred_thousand_articles_reads_more_than_it_needs(m
     for brands, count, most in (((), 50, 2_051), (("large",), 50, 2_052), (("small",), 49, 149)):
         found, rows = await read(*brands, text="coffee", after=last)
         assert (len(found), rows <= most) == (count, True), (brands, rows)
+
+
+@pytest.mark.extended
+async def test_no_page_of_a_rare_state_reads_the_others(many: Database, postgres_url: str) -> None:
+    rare = {
+        ArticleState.WAITING: "held_for = array['231 words']",
+        ArticleState.REJECTED: "held_for = array['231 words'], decision = 'rejected'",
+        ArticleState.TAKEN_DOWN: "taken_down_at = now()",
+    }
+    async with many.connection() as connection:
+        await connection.execute("update content set published_url = 'http://127.0.0.1/' || slug")
+        for number, change in enumerate(rare.values()):
+            await connection.execute(
+                f"update content set published_url = null, {change} where slug in ('a-1{number}', 'a-9{number}001')"
+            )
+        await connection.execute("update content set published_url = null where slug in ('a-19', 'a-99001')")
+        name = await connection.fetchval("select current_database()")
+        owner = await asyncpg.connect(postgres_url, database=name)
+        await owner.execute("vacuum analyze content")
+        await owner.close()
+        await connection.execute("set enable_seqscan = off")
+        for state in (*rare, ArticleState.PUBLISHING):
+            explained: Any = ExplainedConnection(connection)
+            found = await search_articles(
+                explained, brands=["large"], text=None, after=None, limit=50, state=state
+            )
+            assert ([each.state for each in found], explained.rows_read) == ([state, state], 2), state
 
 
 @pytest.mark.extended

@@ -1,4 +1,4 @@
-"""Tools that read drafts with their evidence, and for keys that may review also those that edit them and decide."""
+"""Tools that read drafts with their evidence, propose changes, and for keys that may review also those that edit and decide."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
@@ -18,6 +18,8 @@ Version = Annotated[
     int, Field(description="The version that you have read. A newer one is refused, not overwritten.", ge=1)
 ]
 Text = Annotated[str, Field(description="The whole text, in Markdown.", min_length=1, max_length=200_000)]
+Title = Annotated[str | None, Field(min_length=1, max_length=200)]
+PublishAt = Annotated[AwareDatetime | None, Field(description="When, with a zone; left out: at once.")]
 
 
 class Draft(BaseModel):
@@ -96,6 +98,34 @@ class ReadDraft(BaseModel):
     sources: list[Source]
 
 
+class Proposal(BaseModel):
+    """What waits for a person, who sees it beside the draft."""
+
+    proposal_id: str
+    kind: Literal["edit", "publication"]
+    version: int
+    state: Literal["open", "outdated", "accepted", "dismissed"]
+    """`outdated`: the draft has a newer version, so propose it again for that one."""
+    comment: str
+    reason: str
+    """Why it was dismissed."""
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> "Proposal":
+        return cls(
+            proposal_id=told["id"],
+            kind=told["kind"],
+            version=told["version"],
+            state=told["outcome"] or ("outdated" if told["is_outdated"] else "open"),
+            comment=told["comment"],
+            reason=told["reason"],
+        )
+
+
+class Proposals(BaseModel):
+    proposals: list[Proposal]
+
+
 class CheckedText(BaseModel):
     carried: int
     """How many of its `total` sentences the sources carry, as far as code can tell without a model."""
@@ -106,6 +136,7 @@ class CheckedText(BaseModel):
 
 def add_tools(server: MCPServer, connect: Connect) -> None:
     _add_reading(server, connect)
+    _add_proposing(server, connect)
     _add_deciding(server, connect)
 
 
@@ -163,6 +194,53 @@ def _add_reading(server: MCPServer, connect: Connect) -> None:
         )
 
 
+def _add_proposing(server: MCPServer, connect: Connect) -> None:
+    @server.tool(annotations=SUBMITS)
+    async def propose_edit(
+        context: Context[Any, Any],
+        content_id: ContentId,
+        version: Version,
+        comment: Annotated[
+            str, Field(description="What you would change, and why.", min_length=1, max_length=2_000)
+        ],
+        text: Text | None = None,
+        title: Title = None,
+    ) -> Proposal:
+        """Proposes a changed text or title. A person accepts or dismisses it; until then, the draft stays as it is."""
+        async with asking(connect, context) as services:
+            told = await services.orchestrator.propose_edit(
+                content_id, version=version, comment=comment, **_changed(text, title)
+            )
+        return Proposal.of(told)
+
+    @server.tool(annotations=SUBMITS)
+    async def propose_publication(
+        context: Context[Any, Any],
+        content_id: ContentId,
+        version: Version,
+        comment: Annotated[str, Field(description="Why it is ready.", min_length=1, max_length=2_000)],
+        publish_at: PublishAt = None,
+    ) -> Proposal:
+        """Proposes to publish a draft, at once or at a time. A person accepts or dismisses it."""
+        async with asking(connect, context) as services:
+            told = await services.orchestrator.propose_publication(
+                content_id, version=version, comment=comment, publish_at=publish_at
+            )
+        return Proposal.of(told)
+
+    @server.tool(annotations=READS)
+    async def list_proposals(context: Context[Any, Any], content_id: ContentId) -> Proposals:
+        """Lists what was proposed for a draft, and what a person decided about it."""
+        async with asking(connect, context) as services:
+            told = await services.orchestrator.list_proposals(content_id)
+        return Proposals(proposals=[Proposal.of(each) for each in told["items"]])
+
+
+def _changed(text: str | None, title: str | None) -> dict[str, Any]:
+    given = {"body_markdown": text, "title": title}
+    return {name: value for name, value in given.items() if value is not None}
+
+
 def _add_deciding(server: MCPServer, connect: Connect) -> None:
     @server.tool(annotations=SUBMITS)
     async def edit_draft(
@@ -173,17 +251,12 @@ def _add_deciding(server: MCPServer, connect: Connect) -> None:
             str, Field(description="What you changed, and why.", min_length=1, max_length=2_000)
         ],
         text: Text | None = None,
-        title: Annotated[str | None, Field(min_length=1, max_length=200)] = None,
+        title: Title = None,
     ) -> Draft:
         """Stores a changed text as the draft's next version, which waits for a decision like the one before. For keys that may review."""
-        changed: dict[str, Any] = {}
-        if text is not None:
-            changed["body_markdown"] = text
-        if title is not None:
-            changed["title"] = title
         async with asking(connect, context) as services:
             told = await services.orchestrator.edit_draft(
-                content_id, version=version, comment=comment, **changed
+                content_id, version=version, comment=comment, **_changed(text, title)
             )
         return Draft.of(told)
 
@@ -192,9 +265,7 @@ def _add_deciding(server: MCPServer, connect: Connect) -> None:
         context: Context[Any, Any],
         content_id: ContentId,
         version: Version,
-        publish_at: Annotated[
-            AwareDatetime | None, Field(description="When, with a zone; left out: at once.")
-        ] = None,
+        publish_at: PublishAt = None,
     ) -> Draft:
         """Publishes a draft, at once or at a time. For keys that may review; all others leave it to a person."""
         async with asking(connect, context) as services:

@@ -24,9 +24,7 @@ SUBMITS: Final = ToolAnnotations(
 DECIDES: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True
 )
-_NO_RIGHT: Final = (
-    " Tell your user what you would do: a person does it in the console, or gives your key that right."
-)
+_NO_RIGHT: Final = " Propose it, or tell your user what you would do: a person does it in the console, or gives your key that right."
 
 
 @dataclass(frozen=True, slots=True)

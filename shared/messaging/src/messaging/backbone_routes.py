@@ -5,6 +5,7 @@ Needs the extra `api`.
 
 import asyncio
 import socket
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Final, Self
 
@@ -15,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 from chassis.http.api import Moment, View, needs, router
 from chassis.http.callers import Caller, Scope
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
-from messaging.broker.queue_depths import read_queue_depths
+from messaging.broker.queue_depths import QueueDepth
 from messaging.figure_routes import add_figure_routes
 from messaging.flow.transactions import Database
 from messaging.running_code import running_code
@@ -251,7 +252,7 @@ async def _read(database: Database) -> BackboneView:
     code = running_code(database.catalogue.system, database.service)
     problems, depths, (outbox, paused, rates, sent_rates) = await asyncio.gather(
         _problems(database),
-        read_queue_depths(database.broker_url, consumed, name=f"{database.service} backbone"),
+        _depths(database),
         _stored(database),
     )
     return BackboneView(
@@ -286,6 +287,11 @@ async def _read(database: Database) -> BackboneView:
 
 async def _problems(database: Database) -> dict[str, str]:
     return {} if database.process is None else await database.process.problems()
+
+
+async def _depths(database: Database) -> Mapping[str, QueueDepth]:
+    process = database.process
+    return {} if process is None else await process.read_depths(process.consumed)
 
 
 async def _stored(

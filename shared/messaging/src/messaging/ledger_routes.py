@@ -12,7 +12,6 @@ from pydantic import AfterValidator, Field
 
 from chassis.http.api import View, needs, refusal
 from chassis.http.callers import Scope
-from messaging.broker.queue_depths import read_queue_depths
 from messaging.flow.transactions import Database
 from messaging.storage import outcomes, sent
 from messaging.storage.outcomes import MessageState, UnhandledMessage
@@ -196,10 +195,14 @@ def add_ledger_routes(routes: APIRouter, database: Database) -> None:
 
 async def _ready(database: Database, queue: str, unhandled: Sequence[UnhandledMessage]) -> int | None:
     """Messages in the queue, or in its dead-letter queue for the recorder; None if nobody needs to know, or if it is unknown."""
-    consumed = {} if database.process is None else database.process.consumed
-    if queue not in consumed or not any(each.state == "unknown" for each in unhandled):
+    process = database.process
+    if (
+        process is None
+        or queue not in process.consumed
+        or not any(each.state == "unknown" for each in unhandled)
+    ):
         return None
-    depths = await read_queue_depths(database.broker_url, [queue], name=f"{database.service} ledger")
+    depths = await process.read_depths([queue])
     return depths[queue].ready if queue in depths else None
 
 

@@ -1,7 +1,7 @@
 """A service: an app with queues, and an inbox and an outbox in its database."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -19,7 +19,7 @@ from messaging.broker import connections
 from messaging.broker.connection_probe import ConnectionProbe
 from messaging.broker.connections import cancellation_as_connection_error
 from messaging.broker.publisher import CONNECT_SECONDS, Publisher, user_of
-from messaging.broker.queue_depths import QueueDepth, read_queue_depths
+from messaging.broker.queue_depths import QueueDepth, QueueDepthReader
 from messaging.errors import BROKER_ERRORS
 from messaging.flow import dead_letters
 from messaging.flow.codec import DeliveryReader, decoder, delivery_reader
@@ -70,6 +70,7 @@ class Service(App):
         spans.describe_process(catalogue, url)
         self._user = user_of(url)
         self._publisher = Publisher(url, name=name)
+        self._depths = QueueDepthReader(url, name=f"{name} reads queues")
         self._relay = Relay(self.connections, self._publisher, records_sent=settings.message_ledger)
         self.database = Database(self.connections, self._relay, name, catalogue)
         self.database.process = self
@@ -101,7 +102,7 @@ class Service(App):
         )
         self.poll(
             "message figures",
-            FigureNotes(self.connections, self.runners, self._read_depths).note,
+            FigureNotes(self.connections, self.runners, self._read_own_depths).note,
             every=NOTE_FIGURES_EVERY,
             once_more=True,
         )
@@ -262,8 +263,8 @@ class Service(App):
         except partitions.BUSY:
             log.warning("inbox_maintenance_postponed")
 
-    async def _read_depths(self) -> Mapping[str, QueueDepth]:
-        return await read_queue_depths(self.database.broker_url, self.consumed, name=f"{self.name} figures")
+    async def _read_own_depths(self) -> Mapping[str, QueueDepth]:
+        return await self.read_depths(self.consumed)
 
     async def _finish_work(self, grace_seconds: float) -> None:
         await asyncio.gather(*(runner.stop(grace_seconds) for runner in self.runners), return_exceptions=True)
@@ -274,9 +275,10 @@ class Service(App):
     async def _disconnect(self) -> None:
         if self._examination is not None:
             await cancel_all([self._examination])
-        with suppress(Exception):
-            async with asyncio.timeout(5):
-                await self._broker.stop()
+        for close in (self._depths.close, self._broker.stop):
+            with suppress(Exception):
+                async with asyncio.timeout(5):
+                    await close()
 
     def _facts(self) -> dict[str, Any]:
         return {"queues": [runner.queue for runner in self.runners]}
@@ -290,6 +292,10 @@ class Service(App):
     def breakers(self) -> dict[str, str | None]:
         """Dependency of handlers → why it is away; None if it answers, as far as known."""
         return {each.name: each.trouble for each in self._dependencies}
+
+    async def read_depths(self, queues: Collection[str]) -> dict[str, QueueDepth]:
+        """Reads the depth of each queue; leaves out queues that are missing, or all of them in an outage."""
+        return await self._depths.read(queues)
 
     def remarks(self) -> dict[str, str]:
         """Outages that handlers wait for, and queues that operators have paused.

@@ -10,6 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.http.api import add_routes
 from chassis.http.callers import Scope
 from console.accounts import account_routes, views
 from console.accounts.account_routes import may_ask
@@ -192,4 +193,4 @@ async def reset_target(request: Request, brand: str, target: str, viewer: Viewer
 
 
 # Last, since an account's name is any word after `/accounts/`.
-router.include_router(account_routes.router)
+add_routes(router, account_routes.router)

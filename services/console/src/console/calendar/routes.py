@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.http.api import add_routes
 from chassis.http.callers import Scope
 from console.accounts.connected import connected_names
 from console.calendar import link_routes, links, slot_routes, views
@@ -40,8 +41,7 @@ _MOST_PAGES: Final = {"list": 1, "week": 10, "month": 10}
 _DONE: Final = frozenset({"move", "first", "slot", "unschedule"})
 router = APIRouter(include_in_schema=False)
 # First, since other paths have a word in the place of `slots` and `links`.
-router.include_router(slot_routes.router)
-router.include_router(link_routes.router)
+add_routes(router, slot_routes.router, link_routes.router)
 buttons = APIRouter(prefix="/b/{brand}/calendar/{kind}/{entry_id}")
 Verb = Literal["move", "first", "slot", "unschedule"]
 
@@ -378,4 +378,4 @@ async def download_calendar(brand: str, kind: Literal["articles", "posts"], view
     return Response(text, media_type="text/calendar; charset=utf-8", headers=headers)
 
 
-router.include_router(buttons)
+add_routes(router, buttons)

@@ -14,6 +14,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.http.api import add_routes
 from chassis.http.callers import Scope
 from client import RefusedError
 from console.dead_letters import views
@@ -58,7 +59,7 @@ LIST: Final = "/dead-letters"
 NAVIGATION: Final = (NavigationEntry("dead_letters", LIST, 25, Scope.OPERATE),)
 DONE: Final = (*VERBS.values(), "edited")
 router = APIRouter(include_in_schema=False)
-router.include_router(edit_routes())
+add_routes(router, edit_routes())
 
 
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (the path has no fields)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Final, Self
 
 PROBES: Final = frozenset(
@@ -22,6 +23,10 @@ PROBES: Final = frozenset(
     }
 )
 """Probes with a title; one of a newer service is shown by its name."""
+NEW_SECONDS: Final = 10
+"""Age of the newest report that a service can be asked for: several who ask at once share a run."""
+KNOWN_SECONDS: Final = 300
+"""Age of a report that is shown without a new run, which costs more than every other page."""
 TONES: Final = {"ok": "good", "warning": "warn", "failed": "bad", "skipped": "quiet"}
 _ORDER: Final = ("failed", "warning", "skipped", "ok")
 
@@ -47,3 +52,14 @@ def worst_first(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]
     return sorted(
         findings, key=lambda each: _ORDER.index(each["status"]) if each["status"] in _ORDER else len(_ORDER)
     )
+
+
+def oldest_seconds(since: str, now: datetime) -> int:
+    """Age at which a report is too old, if somebody asked for new ones at the time `since` (ISO 8601; else empty)."""
+    try:
+        asked_at = datetime.fromisoformat(since)
+    except ValueError:
+        return KNOWN_SECONDS
+    if asked_at.tzinfo is None:
+        asked_at = asked_at.replace(tzinfo=UTC)
+    return min(max(int((now - asked_at).total_seconds()) + NEW_SECONDS, NEW_SECONDS), KNOWN_SECONDS)

@@ -15,6 +15,7 @@ from console.drafts.decided import decided
 from console.drafts.draft_page import PAGE_HEADERS
 from console.drafts.editing import diff_lines
 from console.drafts.editing_routes import add_editing
+from console.drafts.proposal_routes import add_proposals
 from console.drafts.sharing_routes import add_guest_links, add_notes
 from console.drafts.showing import (
     MAX_VERSION,
@@ -57,6 +58,7 @@ def draft_routes() -> APIRouter:
     _add_deciding(routes)
     add_notes(routes)
     add_guest_links(routes)
+    add_proposals(routes)
     return routes
 
 

@@ -10,6 +10,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.http.api import add_routes
 from chassis.http.callers import Scope
 from console.drafts import decided, notes
 from console.drafts.draft_routes import draft_routes, read_draft
@@ -33,6 +34,8 @@ UNDO: Final = decided.UNDO
 LIVE: Final = (LivePage("/b/{brand}/drafts/{content_id}", read_draft, notes.read_changes),)
 PAGE_SIZE: Final = 25
 _BATCH: Final = 100
+_PROPOSALS: Final = 10
+"""Proposals of the brand that the list names; the drafts have all of theirs."""
 _DONE: Final = frozenset({"approve", "schedule", "reject", "return", "unschedule", "looked"})
 """What was done to a draft, by the word in the address."""
 _ALL_LOOKED: Final = "all_looked"
@@ -129,6 +132,7 @@ async def _list(
             brand=brand, **filters, after=query.after or None, limit=PAGE_SIZE
         ),
         counted=viewer.orchestrator.get_draft_count(brand=brand, **filters),
+        proposed=viewer.orchestrator.list_open_proposals(brand=brand, limit=_PROPOSALS),
     )
     done, of = request.query_params.get("done", ""), request.query_params.get("of", "")
     values: dict[str, Any] = {
@@ -151,5 +155,4 @@ async def _list(
     return page(request, viewer, "drafts/list.html.j2", status=status, **values)
 
 
-router.include_router(draft_routes())
-router.include_router(guest_routes())
+add_routes(router, draft_routes(), guest_routes())

@@ -1,6 +1,6 @@
 """One draft for a person: found, shown as its page, and with it what a service refuses."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -12,7 +12,7 @@ from chassis.http.callers import Scope
 from client import ClientError, RefusedError
 from console.drafts import guest_links, notes
 from console.drafts.context import sentence_evidence
-from console.drafts.editing import FIELDS, Conflict, DiffLine, field_text
+from console.drafts.editing import FIELDS, Conflict, DiffLine, diff_lines, field_text
 from console.drafts.views import DECIDABLE, block_groups, count_verdicts, is_id, neighbours
 from console.pages import Away, Form, PageViewer, page
 from console.service_clients import sentence_of
@@ -67,6 +67,11 @@ def refusals_shown(
     return told
 
 
+def shown_proposals(found: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The proposals with the lines of their diffs."""
+    return [{**each, "lines": diff_lines(each["diff"])} for each in found]
+
+
 async def evidence_of(viewer: PageViewer, marked: Any, shown: Any, number: int) -> Any:
     """The evidence of a sentence; without the source's text where research no longer has it, or is away."""
     research: Any = None
@@ -102,6 +107,7 @@ async def show_draft(
         marked=orchestrator.get_article_sentences(content_id, version=number),
         versions=orchestrator.list_article_versions(content_id, limit=100),
         decisions=orchestrator.list_draft_decisions(content_id),
+        proposed=orchestrator.list_proposals(content_id),
         queue=orchestrator.list_drafts(brand=brand, limit=_QUEUE),
     )
     away = next((each for each in parts.values() if isinstance(each, Away)), None)
@@ -127,6 +133,7 @@ async def show_draft(
         texts={**texts, **(written or {})},
         versions=list(reversed(parts["versions"]["items"])),
         decisions=parts["decisions"]["items"],
+        proposals=shown_proposals(parts["proposed"]["items"]),
         threads=await notes.threads(request, content_id),
         guest_links=await guest_links.links_of(request, content_id) if viewer.may(Scope.REVIEW) else (),
         guest_address=guest_address,

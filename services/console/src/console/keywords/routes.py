@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.http.api import add_routes
 from chassis.http.callers import Scope
 from client import RefusedError
 from console.keywords import cycles, mass, subjects, views
@@ -36,9 +37,7 @@ _GONE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 _MAY_CANCEL: Final = frozenset({"waiting", "running", "stuck"})
 UNDO: Final = {**mass.UNDO, **cycles.UNDO, **subjects.UNDO}
 router = APIRouter(include_in_schema=False)
-router.include_router(mass.router)
-router.include_router(cycles.router)
-router.include_router(subjects.router)
+add_routes(router, mass.router, cycles.router, subjects.router)
 
 
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from chassis.http.callers import Scope
+from console.compiled_templates import CompiledTemplates
 from console.page_names import name_pages
 from console.pages.parts import ConsoleParts, parts_of
 from console.pages.viewer import PageViewer
@@ -34,6 +35,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         auto_reload=False,
+        bytecode_cache=CompiledTemplates(),
     )
     environment.filters["pages"] = _with_pages
     return environment

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.http.api import add_routes
 from chassis.http.callers import Scope
 from client import RefusedError
 from console.drafts.views import is_id
@@ -27,8 +28,7 @@ _PLAN: Final = "posts.plan"
 MAX_COUNTED: Final = 10_000
 router = APIRouter(include_in_schema=False)
 # First, since other paths have a post's id in the place of `rules` and `reach`.
-router.include_router(rules.router)
-router.include_router(reach.router)
+add_routes(router, rules.router, reach.router)
 UNDO: Final = {**mass.UNDO, **rules.UNDO, **repeats.UNDO}
 buttons = APIRouter(prefix="/b/{brand}/posts/{post_id}")
 
@@ -272,6 +272,4 @@ async def repeat_post(press: Press) -> Response:
     return await press.act(press.viewer.social.repeat_receipt, scope=Scope.OPERATE)
 
 
-router.include_router(mass.router)
-router.include_router(repeats.router)
-router.include_router(buttons)
+add_routes(router, mass.router, repeats.router, buttons)

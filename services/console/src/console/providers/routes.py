@@ -8,6 +8,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.http.api import add_routes
 from chassis.http.callers import Scope
 from client.connections import UNSET
 from console.pages import (
@@ -32,7 +33,7 @@ SECRET: Final = "provider_password"  # noqa: S105  (a name)
 """The field of the key: by this name no page keeps it for a person who has to sign in again."""
 LIVE: Final = exams.LIVE
 router = APIRouter(include_in_schema=False)
-router.include_router(exams.router)
+add_routes(router, exams.router)
 
 
 @router.get("/providers")

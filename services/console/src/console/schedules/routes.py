@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends
 from starlette.requests import Request
 from starlette.responses import Response
 
+from chassis.http.api import add_routes
 from chassis.http.callers import Scope
 from client import RefusedError
 from console.notices import UndoAct, can_undo
@@ -311,4 +312,4 @@ async def _undo_removal(viewer: PageViewer, thing: Sequence[Any]) -> None:
 
 
 UNDO: Final[dict[str, UndoAct]] = {_RESUME: _undo_pause, _MAKE: _undo_removal}
-router.include_router(buttons)
+add_routes(router, buttons)

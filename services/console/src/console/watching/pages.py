@@ -132,13 +132,13 @@ async def _read_page(
 async def read_counts(clients: PersonClients, brand: str) -> dict[str, int]:
     """What waits for a decision, by screen of the navigation; up to MOST_COUNTED of each."""
     drafts, posts = await read_each(
-        clients.orchestrator.list_drafts(brand=brand, state="waiting", limit=MOST_COUNTED),
-        # The number alone: the posts have their texts.
+        # The numbers alone: lists have the texts.
+        clients.orchestrator.get_draft_count(brand=brand, state="waiting"),
         clients.social.get_post_count(brand, state="waiting"),
     )
     counts = {}
-    if "items" in drafts:
-        counts["drafts"] = len(drafts["items"])
+    if "count" in drafts:
+        counts["drafts"] = min(drafts["count"], MOST_COUNTED)
     if "count" in posts:
         counts["posts"] = min(posts["count"], MOST_COUNTED)
     return counts

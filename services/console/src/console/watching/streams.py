@@ -70,7 +70,8 @@ class SharedPoll:
             clients = self.streams.pop(stream)
             self.streams[stream] = clients  # the last one in turn
             try:
-                state = await read_or_away(self._watched.read(clients))
+                # No variable holds the state through the pause: it can be a list of hundreds of entries.
+                self._note(await read_or_away(self._watched.read(clients)))
             except KeyRevokedError:
                 for each in self.streams:
                     if each.person.key_id == stream.person.key_id:
@@ -81,8 +82,6 @@ class SharedPoll:
             except Exception:
                 # The streams go on: the page is as it was when it was loaded.
                 log.exception("live_read_failed", watched=self._watched.key.partition(" ")[0])
-            else:
-                self._note(state)
             await self._pause()
 
     def _note(self, state: Any) -> None:

@@ -10,7 +10,6 @@ from uuid import UUID
 
 from chassis.http.client import UnusableAnswerError
 from messaging import Database
-from messaging.broker.queue_depths import read_queue_depths
 from messaging.ledger_routes import MOST_ASKED
 from messaging.storage import outcomes, sent
 from messaging.storage.sent import SentPlace
@@ -167,5 +166,6 @@ class OwnPeer:
 
     async def ready(self, queue: str) -> int | None:
         """Messages in one of the monitor's queues; None if the broker does not answer."""
-        depths = await read_queue_depths(self._database.broker_url, [queue], name="monitor ledger")
+        process = self._database.process
+        depths = {} if process is None else await process.read_depths([queue])
         return depths[queue].ready if queue in depths else None

@@ -36,12 +36,16 @@ from orchestrator.review.models import (
     ReviewMarkView,
     TakeDownBody,
 )
+from orchestrator.review.proposal_routes import proposal_routes
 from orchestrator.review.version_routes import version_routes
 from review.decisions import Decision, DecisionKind
 from review.rules import DraftState
 
 MAX_DECISIONS: Final = 100
-LARGER_TEXTS: Final = {"/v1/drafts/{content_id}/edit": 1_500_000}
+LARGER_TEXTS: Final = {
+    "/v1/drafts/{content_id}/edit": 1_500_000,
+    "/v1/drafts/{content_id}/proposals/edits": 1_500_000,
+}
 """100,000 characters, each written as two JSON escapes, come to 1.2 MB."""
 _FOUND: Final = {
     **UNKNOWN,
@@ -76,6 +80,7 @@ def review_routes(database: Database, limits: BrandLimits, *, has_judge: bool = 
         _looking(database, limits),
         _deciding(database, limits),
         _editing(database, limits, has_judge=has_judge),
+        proposal_routes(database, limits, has_judge=has_judge),
     )
     return routes
 

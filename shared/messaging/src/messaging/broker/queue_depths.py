@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Final
 
 import aio_pika
+from aio_pika.abc import AbstractConnection
 
 from messaging.broker.connections import PublishingConnection, cancellation_as_connection_error
 from messaging.errors import BROKER_ERRORS
 
 _SECONDS: Final = 4.0
-"""For all queues together."""
+"""For all queues together, and the reads before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,30 +24,66 @@ class QueueDepth:
     """Of all processes."""
 
 
-async def read_queue_depths(url: str, queues: Collection[str], *, name: str) -> dict[str, QueueDepth]:
-    """Reads the depth of each queue over a connection of its own; leaves out queues that are missing, or all of them in an outage.
+class QueueDepthReader:
+    """Reads queues over a connection of its own, which publishes nothing: the broker blocks those that publish when it runs short.
+
+    The first read opens the connection, and later ones use it. One read at a time.
 
     Args:
         url: the broker's, with a user that reads the queues.
-        queues: names.
         name: of the connection.
     """
-    found: dict[str, QueueDepth] = {}
-    if not queues:
+
+    def __init__(self, url: str, *, name: str) -> None:
+        self._url = url
+        self._name = name
+        self._connection: AbstractConnection | None = None
+        self._turn = asyncio.Lock()
+
+    async def read(self, queues: Collection[str]) -> dict[str, QueueDepth]:
+        """Reads the depth of each queue; leaves out queues that are missing, or all of them in an outage."""
+        found: dict[str, QueueDepth] = {}
+        if not queues:
+            return found
+        with suppress(*BROKER_ERRORS), cancellation_as_connection_error():
+            async with asyncio.timeout(_SECONDS), self._turn:
+                try:
+                    for queue in queues:
+                        if (depth := await self._read(await self._open(), queue)) is not None:
+                            found[queue] = depth
+                except BaseException:
+                    # The next read opens another connection.
+                    await self._close()
+                    raise
         return found
-    with suppress(*BROKER_ERRORS), cancellation_as_connection_error():
-        async with asyncio.timeout(_SECONDS):
-            connection = await aio_pika.connect(
-                url,
+
+    async def close(self) -> None:
+        """Closes the connection; a read after it opens another."""
+        async with self._turn:
+            await self._close()
+
+    async def _open(self) -> AbstractConnection:
+        if self._connection is not None and not self._connection.connected.is_set():
+            await self._close()
+        if self._connection is None:
+            self._connection = await aio_pika.connect(
+                self._url,
                 timeout=_SECONDS,
-                client_properties={"connection_name": name},
+                client_properties={"connection_name": self._name},
                 connection_class=PublishingConnection,
             )
-            async with connection:
-                for queue in queues:
-                    with suppress(aio_pika.exceptions.ChannelNotFoundEntity):
-                        channel = await connection.channel(publisher_confirms=False)
-                        told = (await channel.declare_queue(queue, passive=True)).declaration_result
-                        found[queue] = QueueDepth(told.message_count or 0, told.consumer_count or 0)
-                        await channel.close()
-    return found
+        return self._connection
+
+    async def _read(self, connection: AbstractConnection, queue: str) -> QueueDepth | None:
+        # A missing queue closes its channel.
+        with suppress(aio_pika.exceptions.ChannelNotFoundEntity):
+            async with connection.channel(publisher_confirms=False) as channel:
+                told = (await channel.declare_queue(queue, passive=True)).declaration_result
+                return QueueDepth(told.message_count or 0, told.consumer_count or 0)
+        return None
+
+    async def _close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(*BROKER_ERRORS):
+                await connection.close()

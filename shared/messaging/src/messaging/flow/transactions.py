@@ -1,6 +1,6 @@
 """Transactions that commit effects and outgoing messages together."""
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -27,6 +27,7 @@ from envelope import (
 )
 from messaging import fail_points
 from messaging import headers as header
+from messaging.broker.queue_depths import QueueDepth
 from messaging.doctor import Doctor
 from messaging.flow.failures import Failure, failure_of
 from messaging.flow.relay import Relay
@@ -213,6 +214,10 @@ class ServiceProcess(Protocol):
 
     async def problems(self) -> dict[str, str]:
         """What keeps the process from working, by part."""
+        ...
+
+    async def read_depths(self, queues: Collection[str]) -> Mapping[str, QueueDepth]:
+        """Reads the depth of each queue; leaves out queues that are missing, or all of them in an outage."""
         ...
 
 
