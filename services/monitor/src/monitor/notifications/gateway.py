@@ -95,9 +95,9 @@ class NotifierGateway(PeerClient):
         brand: str | None,
         form: ProviderRequest | Mail,
         *,
-        seconds: float = _SECONDS,
+        seconds: float | None = None,
     ) -> str | None:
-        """Sends a message through an account within `seconds`; returns a remark on a partial success, or None.
+        """Sends a message through an account within `seconds`, by default 20; returns a remark on a partial success, or None.
 
         Raises:
             DeliveryPostponedError: nothing was sent.
@@ -105,6 +105,7 @@ class NotifierGateway(PeerClient):
             NotificationRefusedError: the message is refused for good.
         """
         path = f"/v1/accounts/{quote(account.name, safe='')}"
+        seconds = seconds or _SECONDS
         body: dict[str, Any] = {} if brand is None else {"brand": brand}
         match form:
             case ProviderRequest():

@@ -5,7 +5,7 @@ import os
 import shutil
 import signal
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -117,7 +117,7 @@ async def hostile_documents(world: FaultHarness) -> ScenarioOutcome:
             await stack.kill("research")
             stack.start("research")
             await stack.ready()
-            await all_read(stack, len(made) + len(documents.CONDEMNED) + len(good))
+            await all_read(stack, {each.name for each in (*made, *documents.CONDEMNED)} | good)
             await at_work(stack, 5)
         outcome = await stack.outcome(("reader killed", "research killed"), within=150)
         before = await listed(stack)
@@ -202,11 +202,11 @@ async def being_read(stack: ServiceStack, name: str) -> None:
         await connection.close()
 
 
-async def all_read(stack: ServiceStack, files: int) -> None:
-    """Returns once something has become of every file of the corpus."""
+async def all_read(stack: ServiceStack, files: Collection[str]) -> None:
+    """Returns once something has become of each of these files of the corpus."""
 
     async def enough() -> bool:
-        return len(await listed(stack)) == files
+        return set(files) <= (await listed(stack)).keys()
 
     await eventually(enough, within=240)
 
