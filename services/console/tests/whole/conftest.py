@@ -349,6 +349,7 @@ async def hostile_brand(
         "doubtful article": hostile_text("An article in doubt"),
         "guest": hostile("Guest"),
         "note of a guest": hostile_text("A guest's note"),
+        "proposal": hostile_text("A proposal"),
     }
     async with AsyncExitStack() as open_until_the_end:
         enter = open_until_the_end.enter_async_context
@@ -387,6 +388,12 @@ async def hostile_brand(
             body_markdown=f"{text}\n{hostile_text('An edited sentence')}\n",
             comment=hostile_text("Why"),
         )
+        proposed = words["proposal"]
+        for version, title in ((2, proposed), (2, f"{proposed} again")):
+            await orchestrator.propose_edit(drafts[0], version=version, comment=proposed, title=title)
+        await orchestrator.propose_publication(drafts[0], version=2, comment=proposed)
+        dismissed = (await orchestrator.list_proposals(drafts[0]))["items"][0]
+        await orchestrator.dismiss_proposal(drafts[0], dismissed["id"], reason=hostile_text("Why not"))
 
         async def written() -> list[Any]:
             return (await social.list_brand_posts(BRAND, state="waiting"))["items"]
