@@ -323,6 +323,14 @@ async def _ended(orchestrator: AsyncOrchestrator, count: int) -> None:
     await eventually(ended, within=180)
 
 
+async def _propose(orchestrator: AsyncOrchestrator, content_id: str, words: str) -> None:
+    """Two open proposals for version 2 of a draft, and one that was dismissed."""
+    for title in (words, f"{words} again"):
+        await orchestrator.propose_edit(content_id, version=2, comment=words, title=title)
+    dismissed = await orchestrator.propose_publication(content_id, version=2, comment=words)
+    await orchestrator.dismiss_proposal(content_id, dismissed["id"], reason=hostile_text("Why not"))
+
+
 @pytest.fixture
 async def hostile_brand(
     console: Any,
@@ -388,12 +396,7 @@ async def hostile_brand(
             body_markdown=f"{text}\n{hostile_text('An edited sentence')}\n",
             comment=hostile_text("Why"),
         )
-        proposed = words["proposal"]
-        for version, title in ((2, proposed), (2, f"{proposed} again")):
-            await orchestrator.propose_edit(drafts[0], version=version, comment=proposed, title=title)
-        await orchestrator.propose_publication(drafts[0], version=2, comment=proposed)
-        dismissed = (await orchestrator.list_proposals(drafts[0]))["items"][0]
-        await orchestrator.dismiss_proposal(drafts[0], dismissed["id"], reason=hostile_text("Why not"))
+        await _propose(orchestrator, drafts[0], words["proposal"])
 
         async def written() -> list[Any]:
             return (await social.list_brand_posts(BRAND, state="waiting"))["items"]
