@@ -323,8 +323,15 @@ async def _ended(orchestrator: AsyncOrchestrator, count: int) -> None:
     await eventually(ended, within=180)
 
 
-async def _propose(orchestrator: AsyncOrchestrator, content_id: str, words: str) -> None:
-    """Two open proposals for version 2 of a draft, and one that was dismissed."""
+async def _edit_and_propose(orchestrator: AsyncOrchestrator, content_id: str, words: str) -> None:
+    """A second version of a draft, with two open proposals, and one that was dismissed."""
+    text = _article(0).body_markdown
+    await orchestrator.edit_draft(
+        content_id,
+        version=1,
+        body_markdown=f"{text}\n{hostile_text('An edited sentence')}\n",
+        comment=hostile_text("Why"),
+    )
     for title in (words, f"{words} again"):
         await orchestrator.propose_edit(content_id, version=2, comment=words, title=title)
     dismissed = await orchestrator.propose_publication(content_id, version=2, comment=words)
@@ -389,14 +396,7 @@ async def hostile_brand(
         await _ended(orchestrator, len(keywords) + 1)
         drafts = await _insert_drafts(database_urls["orchestrator"])
 
-        text = _article(0).body_markdown
-        await orchestrator.edit_draft(
-            drafts[0],
-            version=1,
-            body_markdown=f"{text}\n{hostile_text('An edited sentence')}\n",
-            comment=hostile_text("Why"),
-        )
-        await _propose(orchestrator, drafts[0], words["proposal"])
+        await _edit_and_propose(orchestrator, drafts[0], words["proposal"])
 
         async def written() -> list[Any]:
             return (await social.list_brand_posts(BRAND, state="waiting"))["items"]
