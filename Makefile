@@ -20,6 +20,11 @@ wheel: ## Build the client of the APIs as a wheel for other programs: dist/brand
 	@deploy/local/setup.sh python
 	@$(BIN)/python -m pip wheel -q --disable-pip-version-check --no-deps --no-build-isolation -w dist shared/client && ls dist/brand_engine_client-*.whl
 
+.PHONY: types
+types: ## Write TypeScript types of the APIs: dist/typescript/*.d.ts (needs npm)
+	@deploy/local/setup.sh python
+	@$(BIN)/python -m client.typescript dist/typescript && ls dist/typescript
+
 .PHONY: demo
 demo: ## Turn keywords into articles on this machine, and forget everything at the end (`make run` keeps it); BRAND, KEYWORDS, CORPUS choose, MODEL=local adds a toy model, DEMO_EXIT=1 ends by itself
 	@started=$$(date +%s.%N) && deploy/local/setup.sh servers $(if $(filter local,$(MODEL)),&& deploy/local/setup-model.sh )\
