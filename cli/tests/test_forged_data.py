@@ -92,6 +92,7 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "drafts return": (ID, "--comment", "no"),
     "drafts take-down": (ID, "--reason", "no"),
     "keys": (FORGED,),
+    "broker-users refused": (FORGED,),
     "ledger": (),
     "close-missing": (ID, "--reason", "known"),
     "keys create": ("newsroom", "--scope", "read"),
@@ -160,6 +161,9 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
     "targets articles": ("acme",),
     "targets list": ("acme",),
     "targets set": ("acme", "company-blog", "--category", "Coffee"),
+    "hooks": ("acme", "cms"),
+    "hooks list": ("acme",),
+    "hooks remove": ("acme", "cms", "--yes"),
     "webhooks": ("acme", "crm"),
     "webhooks add": ("acme", "crm", "--account", "crm"),
     "webhooks list": ("acme",),
@@ -171,6 +175,10 @@ BEHIND: Final[dict[str, tuple[str, ...]]] = {
 """What a command is given, or else those of its noun, if they must be given something."""
 ELSEWHERE: Final = {
     "accounts connect",  # reads what is secret, or waits for a browser: see the tests of accounts
+    "broker-users add",  # these four ask the broker: see their tests
+    "broker-users list",
+    "broker-users remove",
+    "broker-users renew",
     "brands export",  # writes a file: see its tests
     "brands import",  # reads a file: see tests/end_to_end/test_brand_moves.py
     "calendar export",  # shows no table, and has no JSON: see its tests
@@ -194,7 +202,7 @@ ELSEWHERE: Final = {
     "trace",  # asks Jaeger: see the tests of traces
 }
 SAY_LITTLE: Final = {
-    "webhooks add", "webhooks off", "webhooks on", "webhooks remove", "webhooks resend",
+    "hooks add", "hooks remove", "hooks rotate", "webhooks add", "webhooks off", "webhooks on", "webhooks remove", "webhooks resend",
     "subscriptions delete", "subscriptions revive", "subscriptions create", "accounts app", "accounts disconnect", "newsletter again", "newsletter remove",
     "close-missing", "dead-letters discard", "dead-letters replay", "dead-letters restore", "documents release", "documents remove", "drafts looked", "keys revoke",
     "notifications remove", "posts remove-rules", "targets reset", "queues pause", "queues resume", "retries cancel", "retries run-now",

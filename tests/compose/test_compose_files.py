@@ -205,7 +205,7 @@ def test_the_proxy_is_believed_where_nobody_else_asks_for_others() -> None:
     subnet = "${PROXY_NETWORK:-10.213.77.0/24}"
     assert MAIN["networks"]["proxy"] == {"internal": True, "ipam": {"config": [{"subnet": subnet}]}}
     there = {name for name, container in everything().items() if "proxy" in container["networks"]}
-    assert there == {"caddy", "orchestrator", "publisher", "social", "console"}
+    assert there == {"caddy", "orchestrator", "publisher", "social", "events", "console"}
     for name in there - {"caddy"}:
         shared = set(MAIN["services"]["caddy"]["networks"]) & set(MAIN["services"][name]["networks"])
         assert shared == {"proxy"}

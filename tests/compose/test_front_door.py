@@ -22,7 +22,7 @@ from chassis.testing import eventually
 from monitor.certificates import ProxyCertificates, https_hosts
 
 ROOT = Path(__file__).parents[2]
-UPSTREAMS = ("publisher:8012", "social:8013", "orchestrator:8010")
+UPSTREAMS = ("publisher:8012", "social:8013", "orchestrator:8010", "events:8017")
 
 
 class Told(http.server.BaseHTTPRequestHandler):
@@ -208,6 +208,17 @@ async def test_callers_reach_the_api_and_nothing_beside_it(door: Door) -> None:
         "/v1/%2e%2e/docs",
     ):
         assert (await door.ask("api", path)).status_code == 404, path
+
+
+async def test_senders_reach_incoming_webhooks_and_nothing_beside_them(door: Door) -> None:
+    assert (await door.ask("api", "/v1/hooks/acme.cms", "POST", json={})).text == "POST /v1/hooks/acme.cms"
+    # All else goes to the orchestrator, which has no such paths.
+    for method, path in (("GET", "/v1/hooks/acme.cms"), ("POST", "/v1/hooks/../events")):
+        answer = await door.ask("api", path, method)
+        assert answer.text.startswith(method)
+    large = await door.ask("api", "/v1/hooks/acme.cms", "POST", content=b"x" * 520_000)
+    assert large.status_code in {413, 502}
+    assert (await door.ask("articles", "/v1/hooks/acme.cms", "POST")).status_code == 404
 
 
 async def test_a_caller_cannot_say_for_whom_it_asks(door: Door) -> None:

@@ -48,6 +48,8 @@ COMMANDS: Final = {
     "subjects": "brandctl.orchestrator.subjects:app",
     "targets": "brandctl.publisher.targets:app",
     "topology": "brandctl.topology:app",
+    "broker-users": "brandctl.broker_users:app",
+    "hooks": "brandctl.events.hooks:app",
     "webhooks": "brandctl.events.webhooks:app",
     "workflows": "brandctl.orchestrator.workflows:app",
     "audit-log": "brandctl.audit_log:audit_log",

@@ -22,6 +22,8 @@ _PUBLIC: Final = ("publisher", "social")
 _API: Final = "orchestrator"
 _API_PATH: Final = "/v1"
 """Every route below it asks for the service key."""
+_HOOKS: Final = ("events", "/v1/hooks")
+"""Every path below it asks for the proof of an incoming webhook."""
 _CONSOLE: Final = "console"
 _CONSOLE_URL: Final = "CONSOLE_URL"
 _ISSUERS: Final = frozenset({"cert-manager.io/cluster-issuer", "cert-manager.io/issuer"})
@@ -52,7 +54,10 @@ def _of_ingress(ingress: Resource) -> Iterator[str]:
 
 def _of_path(path: Mapping[str, Any]) -> Iterator[str]:
     service = path["backend"]["service"]["name"]
-    if service not in {*_PUBLIC, _API}:
+    if service == _HOOKS[0]:
+        if path.get("path") != _HOOKS[1]:
+            yield f"{path.get('path')} of {service} is not {_HOOKS[1]}, which alone is for the outside"
+    elif service not in {*_PUBLIC, _API}:
         yield f"{service} is not for the outside"
     if service == _API and not f"{path.get('path')}/".startswith(f"{_API_PATH}/"):
         yield f"{path.get('path')} of {_API} is not below {_API_PATH}"

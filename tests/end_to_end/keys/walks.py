@@ -20,6 +20,8 @@ from envelope import DomainMessage, encode, new_event_id
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ArticleContext, ResearchFailed, ResearchRequested, SocialCreate
 from events.http_api import create_api as events_api
+from events.incoming_hooks import store as incoming_hooks
+from events.incoming_hooks.definition import HookDefinition, HookKind
 from events.live.follower import EventFollower
 from events.log.recording import record as record_events
 from events.webhooks import store as webhooks
@@ -426,6 +428,15 @@ async def fill_events(walk: Walk, database: Database) -> None:
             "insert into subscriptions (name, brands, max_deliveries, position, created_by)"
             " values ('rival/rivals', '{rival}', 10, 0, 'them')"
         )
+        await incoming_hooks.insert(
+            tx.connection,
+            "rival",
+            "rivals",
+            HookKind.GITHUB,
+            "secret",
+            HookDefinition(type="brand.audit"),
+            by="them",
+        )
         await webhooks.insert(tx.connection, "rival", "rivals", "their-account", strict=False)
         await tx.connection.execute(
             "insert into webhook_tries (try_id, subscription, position, event_id, type, number, outcome, duration_ms)"
@@ -436,6 +447,7 @@ async def fill_events(walk: Walk, database: Database) -> None:
     walk.bodies |= {
         "PUT /v1/subscriptions/{name}": {"types": ["content.published"]},
         "POST /v1/subscriptions/{name}/ack": {"acks": [pulled["lease_id"]]},
+        "PUT /v1/brands/{slug}/hooks/{name}": {"kind": "github", "command": {"type": "brand.audit"}},
         "PUT /v1/brands/{slug}/webhooks/{name}": {"account": "crm"},
         "POST /v1/brands/{slug}/webhooks/{name}/resend": {"dead": True},
     }

@@ -111,7 +111,7 @@ def rotate(orchestrator: Orchestrator, name: Name, grace: str = "24h") -> Result
         grace: How long the old secret stays valid: 30m, 24h, 7d or 0.
     """
     seconds = int(_span(grace, option="--grace").total_seconds())
-    made = orchestrator.rotate_key(_named(orchestrator, name)["key_id"], grace_seconds=seconds)
+    made = orchestrator.rotate_key(named_key(orchestrator, name)["key_id"], grace_seconds=seconds)
     until = made["about"]["former_until"]
     return _shown(
         made,
@@ -136,7 +136,7 @@ def limit(
     Options:
         per_minute: Requests in a minute. [default: the highest limit of its scopes]
     """
-    key = orchestrator.update_key(_named(orchestrator, name)["key_id"], per_minute=per_minute)
+    key = orchestrator.update_key(named_key(orchestrator, name)["key_id"], per_minute=per_minute)
     return Result(
         key, remark=f"{key['name']} ({key['key_id']}) may be used {key['per_minute']:,} times a minute"
     )
@@ -145,12 +145,12 @@ def limit(
 @app.command()
 def revoke(orchestrator: Orchestrator, name: Name) -> Result:
     """Revokes a key for good, from the next request on. Its name is free again."""
-    key = _named(orchestrator, name)
+    key = named_key(orchestrator, name)
     orchestrator.revoke_key(key["key_id"])
     return Result({"revoked": key["key_id"]}, remark=f"{key['name']} ({key['key_id']}) is revoked")
 
 
-def _named(orchestrator: Orchestrator, name: str) -> "answers.KeyView":
+def named_key(orchestrator: Orchestrator, name: str) -> "answers.KeyView":
     """Returns the key with that id, or the unrevoked key of that name."""
     found: answers.KeyView
     for found in items_of(orchestrator.list_keys, limit=200):

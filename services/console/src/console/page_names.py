@@ -59,6 +59,7 @@ PAGES: Final[Mapping[str, str]] = {
     "subscriptions": "subscriptions",
     "targets": "accounts",
     "watch": "keywords",
+    "hooks": "hooks",
     "webhooks": "webhooks",
     "workflows": "keywords",
 }

@@ -470,6 +470,12 @@ async def hostile_brand(
 async def _begin_telling(events: AsyncEvents) -> None:
     """A webhook whose receiver is away, and a subscription with a dead letter; waits until both have something to show."""
     await events.set_webhook(BRAND, "crm", account="acme-hook", begin="oldest")
+    command: Any = {
+        "type": "cycle.start",
+        "data": {"keywords": [hostile("A keyword of a hook"), {"from": "/title"}]},
+        "when": {"/action": hostile("published")},
+    }
+    await events.set_hook(BRAND, "cms", kind="standard", command=command)
     await events.set_subscription("warehouse", begin="oldest", max_deliveries=1)
 
     async def told() -> bool:

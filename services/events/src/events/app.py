@@ -11,6 +11,9 @@ from envelope.brand import CATALOGUE
 from envelope.brand.payloads import DatabaseFellBack, EventsErase
 from events.erasure import erase
 from events.http_api import create_api
+from events.incoming_hooks import forwarding
+from events.incoming_hooks import store as incoming_hooks
+from events.incoming_hooks.forwarding import HookForwarder
 from events.live.follower import EventFollower
 from events.log import recording, store
 from events.settings import Settings
@@ -68,6 +71,10 @@ def build(settings: Settings) -> EventsService:
         service.webhooks = WebhookSender(service.database, gateway)
         service.closes(service.webhooks)
         service.poll("webhooks", service.webhooks.tick, every=EVERY)
+    if keeper is not None:
+        forwarder = HookForwarder(service.database, keeper)
+        service.closes(forwarder)
+        service.poll("incoming hooks", forwarder.forward_due, every=forwarding.EVERY)
     service.background("live events", service.follower.follow)
     service.poll(
         "days of events",
@@ -89,6 +96,7 @@ async def _forget_old(database: Database, kept_days: int) -> None:
         await store.maintain(connection, kept_days)
         await subscriptions.skip_forgotten(connection)
         await webhooks.prune_tries(connection)
+        await incoming_hooks.prune(connection)
 
 
 async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:

@@ -1,10 +1,11 @@
-"""Erases a brand: its events and webhooks. What was erased elsewhere stays told, so that other systems can follow."""
+"""Erases a brand: its events, webhooks and incoming webhooks. What was erased elsewhere stays told, so that other systems can follow."""
 
 from typing import Final
 
 from chassis import Connection
 from envelope.brand.payloads import BrandErased
 from events.erased import ERASURES, TELLS_OF_ERASURES
+from events.incoming_hooks import store as incoming_hooks
 from events.subscriptions import store as subscriptions
 from events.webhooks import store as webhooks
 
@@ -15,7 +16,12 @@ async def _remove(connection: Connection, brand: str) -> dict[str, int]:
     )
     removed = await webhooks.forget_brand(connection, brand)
     await subscriptions.forget_brand(connection, brand)
-    return {"events": int(status.rpartition(" ")[2])} | ({"webhooks": removed} if removed else {})
+    hooks = await incoming_hooks.forget_brand(connection, brand)
+    return (
+        {"events": int(status.rpartition(" ")[2])}
+        | ({"webhooks": removed} if removed else {})
+        | ({"hooks": hooks} if hooks else {})
+    )
 
 
 erase: Final = ERASURES.handler(_remove, BrandErased)

@@ -1,4 +1,4 @@
-"""The HTTP API: the feed of events, the live stream, subscriptions and webhooks."""
+"""The HTTP API: the feed of events, the live stream, subscriptions, and webhooks out and in."""
 
 from fastapi import FastAPI
 
@@ -7,6 +7,8 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from events import problem_codes
 from events.feed_routes import feed_routes
+from events.incoming_hooks.receiving import IncomingHooks
+from events.incoming_hooks.routes import ROTATE, SHOWN_ONCE, hook_routes
 from events.live.follower import EventFollower
 from events.subscriptions.routes import ACKNOWLEDGE, PULL, subscription_routes
 from events.webhooks.gateway import WebhookGateway
@@ -33,19 +35,23 @@ def create_api(
         codes=(*problem_codes.ALL, *MESSAGE_CODES),
         larger_bodies=EDIT_BODIES,
         answers=database,
+        shown_once=[ROTATE],
         takes_api_keys=True,
-        description="What happened, for other systems: as a feed, as a live stream, for readers that pull, and by webhooks.",
+        description="What happened, for other systems: as a feed, as a live stream, for readers that pull, and by webhooks. Incoming webhooks become commands.",
     )
     add_routes(
         app,
         feed_routes(database, follower),
         *subscription_routes(database),
         *webhook_routes(database, gateway),
+        hook_routes(database),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),
         backbone_routes(database),
     )
     # Taking events changes nothing that anybody would look up.
-    keep_audit_log(app, database, changes_nothing=(PULL, ACKNOWLEDGE))
+    keep_audit_log(app, database, changes_nothing=(PULL, ACKNOWLEDGE), shown_once=SHOWN_ONCE)
+    # Around all of it: senders have no API key.
+    app.add_middleware(IncomingHooks, database=database)
     return app

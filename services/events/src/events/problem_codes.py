@@ -2,7 +2,14 @@
 
 from typing import Final
 
-from chassis.http.problem_codes import conflict, listed_codes, not_found, unavailable, unprocessable
+from chassis.http.problem_codes import (
+    conflict,
+    forbidden,
+    listed_codes,
+    not_found,
+    unavailable,
+    unprocessable,
+)
 
 UNKNOWN_SUBSCRIPTION = not_found("unknown_subscription", "There is no such subscription.")
 SUBSCRIPTION_TAKEN = conflict(
@@ -30,6 +37,16 @@ WEBHOOKS_NOT_CONFIGURED = unprocessable(
 )
 WEBHOOK_ACCOUNT_NOT_CHECKED = unavailable(
     "webhook_account_not_checked", "The gateway did not answer; nothing was changed or sent, try again."
+)
+UNKNOWN_HOOK = not_found("unknown_hook", "There is no such incoming webhook.")
+TOO_MANY_HOOKS = unprocessable("too_many_hooks", "The brand has as many incoming webhooks as one may have.")
+HOOK_OF_ANOTHER_KIND = conflict("hook_of_another_kind", "The kind of an incoming webhook cannot be changed.")
+SIGNATURE_INVALID = forbidden(
+    "signature_invalid", "The request to an incoming webhook does not prove who sent it; `detail` says why."
+)
+HOOK_STALE = forbidden("hook_stale", "The request to an incoming webhook was signed too long ago.")
+BODY_NOT_MAPPED = unprocessable(
+    "body_not_mapped", "The hook's definition cannot make a command of the body; `detail` says why."
 )
 TOO_MANY_STREAMS = unavailable("too_many_streams", "As many live streams are open as the process takes.")
 

@@ -34,7 +34,7 @@ from messaging import Database, QueuePolicy, Service, Transaction, on_batch, on_
 from messaging.ledger_routes import READ_BY_RECORDER
 from orchestrator import received_commands, schedule
 from orchestrator.accounts import AccountHealthPoller
-from orchestrator.api import RequestAuthenticator, http_api
+from orchestrator.api import KeyHolders, RequestAuthenticator, http_api
 from orchestrator.article_workflow import REASONS, ContentWorkflow, ResearchClient
 from orchestrator.brands import EXTRACTIVE, MODEL, end_quiet_periods, until_a_quiet_period_ends
 from orchestrator.cycles import (
@@ -181,6 +181,20 @@ def build(settings: Settings, *, other_writers: Mapping[str, WriterFactory] | No
             exam=examiner.plan if examiner else None,
             judges_at_gateway=settings.model_is_at_gateway,
         )
+    )
+    outside_commands = service.metrics.counter(
+        "outside_commands",
+        "Messages of other systems at the broker, by outcome.",
+        "outcome",
+        values=[(outcome.value,) for outcome in received_commands.CommandOutcome],
+    )
+    service.consume_from_outside(
+        received_commands.BrokerCommands(
+            service.database,
+            settings.brand_limits,
+            KeyHolders(service.database).sender_of,
+            lambda outcome: outside_commands.labels(outcome).inc(),
+        ).take
     )
     service.gauge(
         "articles_waiting",

@@ -122,6 +122,7 @@ class Catalogue(Mapping[str, MessageType]):
             `python -m messaging topology` moves those that lie there.
         event_log: the service that keeps all events for others, beside the router, from the queue `event_log_queue`; None: none does.
         event_log_queue: its queue.
+        takes_from_outside: the service that takes commands of other systems at the broker; None: none does.
         subject: payload fields that say what a message is about; spans carry them as `<system>.<field>`.
         identity: payload fields that an edit of a dead letter may not change; those with ids (UUIDs) never may.
         recorder: the service that records dead letters and replays them; None: operators use the broker's own tools.
@@ -145,6 +146,7 @@ class Catalogue(Mapping[str, MessageType]):
         events_queue_formerly: Collection[str] = (),
         event_log: str | None = None,
         event_log_queue: str = "event-log",
+        takes_from_outside: str | None = None,
         subject: Collection[str] = (),
         identity: Collection[str] = (),
         recorder: str | None = None,
@@ -158,6 +160,7 @@ class Catalogue(Mapping[str, MessageType]):
         self.events_queue_formerly = tuple(events_queue_formerly)
         self.event_log = event_log
         self.event_log_queue = event_log_queue if event_log else None
+        self.takes_from_outside = takes_from_outside
         self.subject = tuple(subject)
         self.identity = frozenset(identity)
         self.recorder = recorder
@@ -256,7 +259,11 @@ class Catalogue(Mapping[str, MessageType]):
                 f"a queue of events needs a name other than their exchange's, {self.events}: the broker grants by name"
             )
         named = {name for line in lines for name in (*line.producers, line.to) if name}
-        named |= {name for name in (self.router, self.recorder, self.event_log) if name is not None}
+        named |= {
+            name
+            for name in (self.router, self.recorder, self.event_log, self.takes_from_outside)
+            if name is not None
+        }
         if strangers := sorted(named - set(self.services)):
             raise ValueError(f"not among the services {', '.join(self.services)}: {', '.join(strangers)}")
 

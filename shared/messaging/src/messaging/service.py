@@ -18,6 +18,7 @@ from envelope import Catalogue, DomainMessage
 from messaging.broker import connections
 from messaging.broker.connection_probe import ConnectionProbe
 from messaging.broker.connections import cancellation_as_connection_error
+from messaging.broker.outside_queue import Handle, OutsideQueue
 from messaging.broker.publisher import CONNECT_SECONDS, Publisher, user_of
 from messaging.broker.queue_depths import QueueDepth, QueueDepthReader
 from messaging.errors import BROKER_ERRORS
@@ -43,7 +44,7 @@ from messaging.observing import spans
 from messaging.settings import ServiceSettings
 from messaging.storage import answers, attempts, crashes, figures, origins, partitions, running, sent
 from messaging.storage.pauses import QueuePause
-from messaging.topology import dead_letter_queue, exchanges, work_queues
+from messaging.topology import OUTSIDE_QUEUE, dead_letter_queue, exchanges, work_queues
 
 log = structlog.get_logger(__name__)
 
@@ -127,6 +128,18 @@ class Service(App):
         read = sender_checking_reader(decoder(self.catalogue, table, queue), sender_check)
         check = ReplayCheck(self.connections, sender_check)
         self._add_runner(queue, read, table, self._with_settings(policy or QueuePolicy()), check)
+
+    def consume_from_outside(self, handle: Handle) -> None:
+        """Handles the commands of other systems at the broker, once one has a user.
+
+        Raises:
+            ValueError: the catalogue names another service for them.
+        """
+        if self.name != self.catalogue.takes_from_outside:
+            raise ValueError(f"{self.name} does not take commands of other systems")
+        url = self._service_settings.rabbitmq_url.get_secret_value()
+        queue = OutsideQueue(_with_heartbeat(url), OUTSIDE_QUEUE, name=f"{self.name} outside", handle=handle)
+        self.background("outside commands", queue.run)
 
     def dependency(self, name: str, *, outages: tuple[type[Exception], ...]) -> Dependency:
         """Adds a dependency of handlers; `async with dependency.call():` guards each call of it.

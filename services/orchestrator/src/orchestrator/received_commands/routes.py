@@ -1,17 +1,21 @@
 """`POST /v1/messages`: commands of other systems."""
 
+from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Body
+from fastapi import APIRouter, Body, Path
 from pydantic import AfterValidator, Field
 
-from chassis.http.api import MaySubmit, View, router
+from chassis.http.api import MaySubmit, View, needs, router
+from chassis.http.callers import Scope
 from messaging import Database
 from orchestrator.cycles import BrandLimits
+from orchestrator.received_commands import store
 from orchestrator.received_commands.receiving import CommandOutcome, CommandReceiver
 
 MAX_MESSAGES: Final = 100
+KeyId = Annotated[str, Path(pattern="^[0-9A-Za-z]{12}$", examples=["4fX0w8QbVn2L"])]
 LARGER_BODIES: Final = {"/v1/messages": 2_000_000}
 _EXAMPLE: Final = {
     "specversion": "1.0",
@@ -71,6 +75,21 @@ class MessageResults(View):
     results: tuple[MessageResultView, ...]
 
 
+class RefusedCommandView(View):
+    """A message that was refused, and why."""
+
+    message_id: str | None
+    """As the message names it; null if it names none."""
+    type: str | None
+    code: Annotated[str, Field(examples=["unknown_brand"])]
+    detail: str
+    received_at: datetime
+
+
+class RefusedCommandList(View):
+    items: tuple[RefusedCommandView, ...]
+
+
 def command_routes(database: Database, limits: BrandLimits) -> APIRouter:
     routes = router(tags=["commands"])
     receiver = CommandReceiver(database, limits)
@@ -91,5 +110,16 @@ def command_routes(database: Database, limits: BrandLimits) -> APIRouter:
         listed = messages if isinstance(messages, list) else [messages]
         results = [await receiver.receive(caller, each) for each in listed]
         return MessageResults(results=tuple(map(MessageResultView.from_row, results)))
+
+    @routes.get(
+        "/keys/{key_id}/refused-commands",
+        summary="Commands at the broker that were refused",
+        dependencies=[needs(Scope.ADMIN, of_all_brands=True)],
+    )
+    async def list_refused_commands(key_id: KeyId) -> RefusedCommandList:
+        """The last hundred messages that the key's user published and that were refused, the newest first, for eight days."""
+        async with database.connection() as connection:
+            found = await store.refusals_of(connection, key_id)
+        return RefusedCommandList(items=tuple(map(RefusedCommandView.from_row, found)))
 
     return routes

@@ -20,6 +20,7 @@ CATALOGUE: Final = Catalogue(
     events_queue=EVENTS_QUEUE,
     events_queue_formerly=("brand-events",),
     event_log="events",
+    takes_from_outside="orchestrator",
     subject=("brand_slug", "keyword", "content_id"),
     identity=("brand_slug",),
     recorder="monitor",

@@ -13,6 +13,7 @@ from messaging.topology.queues import (
     COMMANDS,
     DEAD_LETTERS,
     NOWHERE,
+    OUTSIDE_QUEUE,
     RETURNS,
     dead_letter_queue,
     exchanges,
@@ -36,6 +37,8 @@ class Permissions:
     """Exchange → the routing keys it may use there. It may publish nothing to an exchange that is missing here."""
     exchanges: tuple[str, ...]
     """Every exchange of the topology."""
+    outside_queues: tuple[str, ...] = ()
+    """Queues with commands of other systems, which exist once such a system has a user: see `messaging.topology.outside`."""
 
     @property
     def configure(self) -> str:
@@ -45,7 +48,7 @@ class Permissions:
     @property
     def read(self) -> str:
         """Queues that it may consume. No exchange, so that it cannot bind a queue to one."""
-        return pattern((*self.queues, *self.former_queues))
+        return pattern((*self.queues, *self.former_queues, *self.outside_queues))
 
     @property
     def write(self) -> str:
@@ -87,7 +90,8 @@ def service_permissions(catalogue: Catalogue, service: str) -> Permissions:
     }
     allowed = {exchange: keys for exchange, keys in routing_keys.items() if keys}
     former = tuple(name for name in _named(catalogue, queues) if name not in queues)
-    return Permissions(service, queues, former, allowed, exchanges(catalogue))
+    outside = (OUTSIDE_QUEUE,) if service == catalogue.takes_from_outside else ()
+    return Permissions(service, queues, former, allowed, exchanges(catalogue), outside)
 
 
 def _consumed_by(catalogue: Catalogue, service: str) -> tuple[str, ...]:

@@ -19,6 +19,13 @@ DEAD_LETTERS: Final = "dead-letters"
 NOWHERE: Final = "nowhere"
 """A routing key of `RETURNS` for which no queue is bound: with it, the doctor sees that the broker returns such messages."""
 
+OUTSIDE: Final = "outside"
+"""The exchange to which other systems send commands. It is no part of the topology: it exists once one has a user."""
+OUTSIDE_QUEUE: Final = "outside-commands"
+"""The queue of that exchange."""
+OUTSIDE_KEY: Final = "commands"
+"""Its routing key."""
+
 DELIVERY_LIMIT: Final = 50
 """Deliveries without outcome before the broker itself gives up on a message. A last resort: the consumer finds a message that crashes it
 (`messaging.storage.crashes`) long before."""

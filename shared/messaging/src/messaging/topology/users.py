@@ -66,7 +66,7 @@ class ManagementApi:
         address = f"{parts.hostname}:{connection.port}"
         return cls(connection, user, address, parts.path.rstrip("/"), headers)
 
-    def ask(self, method: str, *path: str, body: Mapping[str, str] | None = None) -> bool:
+    def ask(self, method: str, *path: str, body: Mapping[str, Any] | None = None) -> bool:
         """Sends one request; returns False if its subject does not exist.
 
         Raises:
@@ -83,7 +83,7 @@ class ManagementApi:
         text = self._send("GET", path, None)
         return None if text is None else json.loads(text)
 
-    def _send(self, method: str, path: Sequence[str], body: Mapping[str, str] | None) -> bytes | None:
+    def _send(self, method: str, path: Sequence[str], body: Mapping[str, Any] | None) -> bytes | None:
         target = "/".join((f"{self.prefix}/api", *(quote(part, safe="") for part in path)))
         content = None if body is None else json.dumps(body)
         try:

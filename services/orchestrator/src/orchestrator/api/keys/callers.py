@@ -12,6 +12,7 @@ from chassis.http.problem_codes import UNAUTHORIZED, RefusalError
 from messaging import Database
 from orchestrator.api.keys import store
 from orchestrator.api.keys.lookup import KeyLookup
+from orchestrator.api.keys.store import KeyCredentials
 
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="Brand Engine"'}
 
@@ -29,6 +30,21 @@ class KeyHolders:
         self._noted: dict[str, int] = {}
         """Minutes in which this process has recorded a use, by key id."""
 
+    async def sender_of(self, key_id: str) -> Caller:
+        """The caller of a key whose user the broker has verified.
+
+        Raises:
+            RefusalError: the key is unknown, revoked or expired.
+        """
+        found = await self._locks.find(key_id)
+        if found is None:
+            raise RefusalError(UNAUTHORIZED, f"the API key {key_id} is not known any more")
+        try:
+            await self._check_valid(key_id, found)
+        except ClosedKeyError as error:
+            raise RefusalError(UNAUTHORIZED, str(error)) from error
+        return found.caller
+
     async def holder_of(self, key_id: str, hashed: bytes) -> Caller:
         """The caller that owns a key, by the key's id and its secret's hash.
 
@@ -38,6 +54,11 @@ class KeyHolders:
         found = await self._locks.find(key_id)
         if not is_one_of(hashed, *(found.hashes if found else (None, None))) or found is None:
             raise ClosedKeyError("this API key is not known; make one with `brandctl keys create`")
+        await self._check_valid(key_id, found)
+        return found.caller
+
+    async def _check_valid(self, key_id: str, found: KeyCredentials) -> None:
+        """Raises ClosedKeyError for a key that ended; records the use of another."""
         if found.is_revoked:
             raise ClosedKeyError("this API key was revoked; ask for another one")
         if found.expired_at is not None:
@@ -47,7 +68,6 @@ class KeyHolders:
             async with self._database.connection() as connection:
                 await store.note_use(connection, key_id)
             self._noted[key_id] = found.minute
-        return found.caller
 
 
 class RequestAuthenticator:
