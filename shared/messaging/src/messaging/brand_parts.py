@@ -30,9 +30,12 @@ PAGE_BYTES: Final = 1_000_000
 
 
 class CopiedRow(BaseModel):
-    """The columns of a table that are copied. Fields that name a `Dependent` hold its rows."""
+    """The columns of a table that are copied. Fields that name a `Dependent` hold its rows.
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    Pydantic builds what checks rows at the first import: few processes ever see one, and all of it takes megabytes.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 RowT = TypeVar("RowT", bound=CopiedRow)

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Path, Query
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from chassis.http.api import UNKNOWN, MayAdminister, View, needs, refusal, router
 from chassis.http.callers import Caller, Scope
@@ -59,14 +59,12 @@ class ImportedPart(View):
 def part_routes(database: Database, parts: Sequence[BrandPart[Any]], *, slug_pattern: str) -> APIRouter:
     """Builds the routes of a service's parts; `slug_pattern` is that of brands' slugs."""
     routes = router("/brands/{slug}/parts", tags=["brands"])
-    by_name: Mapping[str, tuple[BrandPart[Any], TypeAdapter[Any]]] = {
-        each.name: (each, rows_of(each)) for each in parts
-    }
+    by_name: Mapping[str, BrandPart[Any]] = {each.name: each for each in parts}
     names = ", ".join(by_name)
     Slug = Annotated[str, Path(pattern=slug_pattern, max_length=_MAX_SLUG)]  # noqa: N806 - a type
     Part = Annotated[str, Path(description=f"One of {names}.", max_length=40)]  # noqa: N806
 
-    def find(name: str) -> tuple[BrandPart[Any], TypeAdapter[Any]]:
+    def find(name: str) -> BrandPart[Any]:
         found = by_name.get(name)
         if found is None:
             raise RefusalError(
@@ -84,7 +82,7 @@ def part_routes(database: Database, parts: Sequence[BrandPart[Any]], *, slug_pat
     ) -> BrandPartRows:
         """Lists what another installation needs to have the brand as it is here. A page may have fewer rows than `limit`."""
         caller.check_visible(slug)
-        found, _ = find(part)
+        found = find(part)
         async with database.connection() as connection:
             page = await read_rows(connection, found, slug, after=after, limit=limit)
         return BrandPartRows(items=page.rows, next=page.next)
@@ -105,9 +103,9 @@ def part_routes(database: Database, parts: Sequence[BrandPart[Any]], *, slug_pat
     ) -> ImportedPart:
         """Stores rows of an import, each once. What was under way at the former installation does not go on: nothing is posted."""
         caller.check_visible(slug)
-        found, checker = find(part)
+        found = find(part)
         try:
-            rows = checker.validate_python(request.rows)
+            rows = rows_of(found).validate_python(request.rows)
         except ValidationError as error:
             raise RequestValidationError(
                 [{**one, "loc": ("body", "rows", *one["loc"])} for one in error.errors(include_url=False)]
