@@ -1,6 +1,7 @@
 """The publisher's HTTP servers: the API for operators and the public sites."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -13,6 +14,7 @@ from chassis.http.introspection import ReplicaQuotas
 from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
+from messaging.brand_parts import BrandPart
 from messaging.doctor_routes import doctor_routes
 from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
@@ -20,7 +22,6 @@ from messaging.part_routes import PART_BODIES, part_routes
 from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from publisher import problem_codes
-from publisher.brand_parts import build_parts
 from publisher.covers import Covers
 from publisher.indexnow import indexnow_routes
 from publisher.logos import FILES, logo_routes
@@ -79,7 +80,7 @@ def create_api(
         indexnow_routes(database, urls),
         measure_routes(database, urls),
         target_routes(database),
-        part_routes(database, build_parts(drafts, urls), slug_pattern=SLUG_PATTERN),
+        part_routes(database, lambda: _load_parts(drafts, urls), slug_pattern=SLUG_PATTERN),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),
@@ -131,3 +132,10 @@ class _SiteDispatcher:
 
 def _first_part(path: str) -> str:
     return path.removeprefix("/").partition("/")[0]
+
+
+def _load_parts(drafts: DraftReader | None, urls: SiteUrls) -> Sequence[BrandPart[Any]]:
+    # Loaded on demand: exports and imports are rare.
+    from publisher.brand_parts import build_parts  # noqa: PLC0415
+
+    return build_parts(drafts, urls)

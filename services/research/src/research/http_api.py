@@ -1,6 +1,6 @@
 """The HTTP API: research results for the orchestrator and for people, corpus documents for operators."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date, datetime
 from http import HTTPStatus
 from typing import Annotated, Any, assert_never
@@ -31,6 +31,7 @@ from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
+from messaging.brand_parts import BrandPart
 from messaging.doctor_routes import doctor_routes
 from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
@@ -39,7 +40,6 @@ from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from research import problem_codes as codes
 from research import store
-from research.brand_parts import PARTS
 from research.index import listing
 from research.index.listing import CorpusFileState
 from research.requests import SearchedText
@@ -186,7 +186,7 @@ def create_api(
         upload_routes(database, look_for_uploads),
         source_routes(database, has_gateway=has_gateway),
         topic_routes(database, may_quote),
-        part_routes(database, PARTS, slug_pattern=SLUG_PATTERN),
+        part_routes(database, _load_parts, slug_pattern=SLUG_PATTERN),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),
@@ -307,3 +307,10 @@ def _identity(research_id: str) -> UUID:
             codes.UNKNOWN_RESEARCH,
             f"“{research_id}” is not a research id; take the UUID from research.completed.",
         ) from None
+
+
+def _load_parts() -> Sequence[BrandPart[Any]]:
+    # Loaded on demand: exports and imports are rare.
+    from research.brand_parts import PARTS  # noqa: PLC0415
+
+    return PARTS

@@ -1,6 +1,7 @@
 """The HTTP application: the API under `/v1`, and the public feeds."""
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -12,6 +13,7 @@ from chassis.http.introspection import ReplicaQuotas
 from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
+from messaging.brand_parts import BrandPart
 from messaging.doctor_routes import doctor_routes
 from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
@@ -21,7 +23,6 @@ from messaging.retry_routes import retry_routes
 from receipts import Receipts, serve_receipts
 from social import calendar, problem_codes
 from social.activity import activity_routes
-from social.brand_parts import PARTS
 from social.post_metrics import post_metrics_routes
 from social.post_search import post_search_routes
 from social.review import COUNT, count_routes, review_routes
@@ -60,7 +61,7 @@ def create_api(
         activity_routes(database),
         post_search_routes(database),
         post_metrics_routes(database),
-        part_routes(database, PARTS, slug_pattern=SLUG_PATTERN),
+        part_routes(database, _load_parts, slug_pattern=SLUG_PATTERN),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),
@@ -79,3 +80,10 @@ def create_api(
 
     app.mount("/", others)
     return app
+
+
+def _load_parts() -> Sequence[BrandPart[Any]]:
+    # Loaded on demand: exports and imports are rare.
+    from social.brand_parts import PARTS  # noqa: PLC0415
+
+    return PARTS

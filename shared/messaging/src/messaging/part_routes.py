@@ -3,7 +3,8 @@
 The application needs `PART_BODIES` among its `larger_bodies`, and the codes of `messaging.problem_codes`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 from uuid import UUID
@@ -56,17 +57,23 @@ class ImportedPart(View):
     """The import ended here before this request, which changed nothing."""
 
 
-def part_routes(database: Database, parts: Sequence[BrandPart[Any]], *, slug_pattern: str) -> APIRouter:
-    """Builds the routes of a service's parts; `slug_pattern` is that of brands' slugs."""
+def part_routes(
+    database: Database, load: Callable[[], Sequence[BrandPart[Any]]], *, slug_pattern: str
+) -> APIRouter:
+    """Builds the routes of a service's parts; `slug_pattern` is that of brands' slugs.
+
+    `load` gives the parts at the first request: exports and imports are rare, and all models of rows take megabytes.
+    """
+    load_once = cache(load)
     routes = router("/brands/{slug}/parts", tags=["brands"])
-    by_name: Mapping[str, BrandPart[Any]] = {each.name: each for each in parts}
-    names = ", ".join(by_name)
     Slug = Annotated[str, Path(pattern=slug_pattern, max_length=_MAX_SLUG)]  # noqa: N806 - a type
-    Part = Annotated[str, Path(description=f"One of {names}.", max_length=40)]  # noqa: N806
+    Part = Annotated[str, Path(description="Such as `articles`.", max_length=40)]  # noqa: N806
 
     def find(name: str) -> BrandPart[Any]:
-        found = by_name.get(name)
+        parts = load_once()
+        found = next((each for each in parts if each.name == name), None)
         if found is None:
+            names = ", ".join(each.name for each in parts)
             raise RefusalError(
                 codes.UNKNOWN_PART, f"there is no such part of a brand here; take one of {names}"
             )
@@ -111,7 +118,7 @@ def part_routes(database: Database, parts: Sequence[BrandPart[Any]], *, slug_pat
                 [{**one, "loc": ("body", "rows", *one["loc"])} for one in error.errors(include_url=False)]
             ) from error
         stored = await import_rows(
-            database, parts, found, slug, request.import_id, rows, ends_import=request.ends_import
+            database, load_once(), found, slug, request.import_id, rows, ends_import=request.ends_import
         )
         return ImportedPart(added=stored.added, known=stored.known, had_ended=stored.had_ended)
 

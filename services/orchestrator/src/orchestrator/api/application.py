@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from fastapi import FastAPI
 
@@ -14,6 +14,7 @@ from chassis.http.problem_codes import IDEMPOTENCY_KEY_USED, UNKNOWN_BRAND
 from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
+from messaging.brand_parts import BrandPart
 from messaging.doctor_routes import doctor_routes
 from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
@@ -26,7 +27,6 @@ from orchestrator.activity import activity_routes
 from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
 from orchestrator.article_workflow import CHECK, LARGER_TEXTS, content_routes
 from orchestrator.audits import audit_routes
-from orchestrator.brand_parts import build_parts
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.calendar import calendar_routes
 from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, ReusedKeyError, cycle_routes
@@ -133,7 +133,7 @@ def http_api(
         audit_routes(database, limits),
         activity_routes(database),
         erasure_routes(database),
-        part_routes(database, build_parts(writers), slug_pattern=SLUG_PATTERN),
+        part_routes(database, lambda: _load_parts(writers), slug_pattern=SLUG_PATTERN),
         content_routes(database),
         placement_routes(database),
         key_routes(database),
@@ -157,3 +157,10 @@ def http_api(
         },
     )
     return app
+
+
+def _load_parts(writers: AbstractSet[str]) -> Sequence[BrandPart[Any]]:
+    # Loaded on demand: exports and imports are rare.
+    from orchestrator.brand_parts import build_parts  # noqa: PLC0415
+
+    return build_parts(writers)
