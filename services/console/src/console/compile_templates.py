@@ -11,11 +11,14 @@ from console.pages.layout import templates
 
 class _Compiler(CompiledTemplates):
     def dump_bytecode(self, bucket: Bucket) -> None:
-        (self.folder / bucket.key).write_bytes(bucket.bytecode_to_string())
+        # Complete, whenever a console reads it.
+        written = self.folder / f"{bucket.key}.new"
+        written.write_bytes(bucket.bytecode_to_string())
+        written.replace(self.folder / bucket.key)
 
 
 def compile_templates(environment: Environment, folder: Path = FOLDER) -> int:
-    """Makes the code of all templates anew, and returns how many there are."""
+    """Makes the code of all templates anew, and returns their number."""
     loader = environment.loader
     assert isinstance(loader, BaseLoader)
     folder.mkdir(parents=True, exist_ok=True)

@@ -6,6 +6,7 @@ or that changed since.
 
 from contextlib import suppress
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Final
 
 from jinja2 import BytecodeCache
@@ -24,10 +25,11 @@ class CompiledTemplates(BytecodeCache):
         self.folder = folder
 
     def get_cache_key(self, name: str, filename: str | None = None) -> str:  # noqa: ARG002  (the library's signature)
-        return name.replace("/", ".")
+        return f"{name.replace('/', '.')}.code"
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        with suppress(OSError), (self.folder / bucket.key).open("rb") as file:
+        # A missing or broken file is as one for another text.
+        with suppress(OSError, EOFError, UnpicklingError), (self.folder / bucket.key).open("rb") as file:
             bucket.load_bytecode(file)
 
     def dump_bytecode(self, bucket: Bucket) -> None:

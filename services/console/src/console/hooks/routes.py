@@ -15,7 +15,6 @@ from console.hooks import views
 from console.hooks.views import HookFields
 from console.pages import (
     FormData,
-    NavigationEntry,
     PageViewer,
     Viewer,
     done_word,
@@ -26,7 +25,6 @@ from console.pages import (
     redirect,
 )
 
-NAVIGATION: Final = (NavigationEntry("hooks", "/b/{brand}/hooks", 76, Scope.OPERATE),)
 DONE: Final = ("saved", "removed", "shown")
 """What the page says was done, by the word in its address."""
 router = APIRouter(include_in_schema=False)
