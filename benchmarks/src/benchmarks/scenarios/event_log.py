@@ -33,6 +33,8 @@ _READERS: Final = 2
 _BATCH: Final = 200
 _STALLED_SECONDS: Final = 60.0
 _CONFIRMED_AT_ONCE: Final = 1_000
+_HOOKS: Final = 20
+"""Each takes 120 requests a minute."""
 # As many for each day; types and brands are mixed.
 _FILL: Final = """
     insert into events (position, recorded_at, event_id, type, source, brand_slug, correlation_id, happened_at, payload)
@@ -55,7 +57,7 @@ class _Size:
 def event_log(run: BenchmarkRun) -> list[ResultRow]:
     rows = {
         name: ResultRow("event_log", f"ours, {name}")
-        for name in ("taken in", "pulled", "pages", "a day forgotten", "watched live")
+        for name in ("taken in", "pulled", "pages", "hooks answered", "a day forgotten", "watched live")
     }
     size = run.of(_Size(10_000, 300_000, 50), _Size(100_000, 10_000_000, 500))
     try:
@@ -66,6 +68,7 @@ def event_log(run: BenchmarkRun) -> list[ResultRow]:
         with stack(run.nodes, ("events",)) as services:
             _fill(run, services, size.kept)
             _read(run, services, rows["pages"], size.kept)
+            _send_to_hooks(run, services, rows["hooks answered"])
             _forget(run, services, rows["a day forgotten"])
     except (MeasurementError, processes.StartError, httpx.HTTPError) as error:
         for row in rows.values():
@@ -220,6 +223,30 @@ def _read(run: BenchmarkRun, services: Stack, row: ResultRow, kept: int) -> None
     row.extra |= {"p95_ms": round(quantiles(times, n=20, method="inclusive")[18], 1), "kept_events": kept}
     row.p50_ms = round(sorted(times)[len(times) // 2], 1)
     row.gate = GATE_PASSED
+    run.log(f"event_log, {row.system}: p50 {row.p50_ms} ms, {row.extra}")
+
+
+def _send_to_hooks(run: BenchmarkRun, services: Stack, row: ResultRow) -> None:
+    """Other systems send to incoming webhooks, while the service that would do the work is away."""
+    definition = {"type": "cycle.start", "data": {"keywords": [{"from": "/title"}]}}
+    addresses, times = [], list[float]()
+    with services.client("events") as api:
+        for number in range(_HOOKS):
+            form = {"kind": "path", "command": definition}
+            made = api.put(f"/v1/brands/brand-{number}/hooks/bench", json=form).raise_for_status().json()
+            addresses.append(f"{made['path']}/{made['secret']}")
+        for number in range(run.of(60, 1_000)):
+            began = time.perf_counter()
+            api.post(addresses[number % _HOOKS], json={"title": f"keyword {number}"}).raise_for_status()
+            times.append(1000 * (time.perf_counter() - began))
+    row.p50_ms = round(sorted(times)[len(times) // 2], 1)
+    row.extra |= {
+        "p95_ms": round(quantiles(times, n=20, method="inclusive")[18], 1),
+        "worst_ms": round(max(times), 1),
+    }
+    with Sql(services.database_url("events")) as sql:
+        stored = sql.value("select count(distinct sender_id) from hook_arrivals")
+    row.gate = GATE_PASSED if stored == len(times) else f"failed: {stored} of {len(times)} are stored"
     run.log(f"event_log, {row.system}: p50 {row.p50_ms} ms, {row.extra}")
 
 
