@@ -11,7 +11,7 @@ from review.rules import PostState
 from social.activity import activity
 from social.calendar.entries import days
 from social.post_metrics.store import fetch_posts
-from social.post_search import MOST_COUNTED, PostFilter, count_posts, search_posts
+from social.post_search import MOST_COUNTED, MOST_COUNTED_WITH_WORDS, PostFilter, count_posts, search_posts
 from tests.fixtures.explained import ExplainedConnection
 
 MANY = 30_000
@@ -115,6 +115,7 @@ async def test_no_page_or_count_of_many_posts_reads_more_than_it_needs(many: asy
     assert (matches, rows <= NEWEST + MANY // 3 + 50) == (50, True), rows
     # Any post.
     assert await read("large") == (50, 50)
+    assert await counted("large", text="coffee") == (MOST_COUNTED_WITH_WORDS, MOST_COUNTED_WITH_WORDS)
     for brand, count in (("large", MOST_COUNTED), ("small-0", MANY // 1_000)):
         matches, rows = await counted(brand)
         assert (matches, rows <= count) == (count, True), rows

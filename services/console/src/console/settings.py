@@ -42,7 +42,7 @@ class Settings(AppSettings):
     """Hours after which a session that was begun there ends in any case, so that whoever may not sign in there any more is out."""
     live_seconds: Annotated[float, Field(ge=0.1, le=60)] = 2.0
     """Interval of reading what open pages show; tabs of people with the same role and brands share it."""
-    live_reads_per_second: Annotated[float, Field(ge=1, le=10_000)] = 20.0
+    live_reads_per_second: Annotated[float, Field(ge=1, le=10_000)] = 14.0
     """Most readings a second for all open pages of one process; with more pages, each is read less often."""
     live_streams_per_person: Annotated[int, Field(ge=1, le=1_000)] = 20
     """Most tabs of one person that get live updates from one process."""

@@ -23,6 +23,8 @@ from social.channels import FEED
 WITHOUT_NUL: Final = r"^[^\x00]*$"
 MOST_COUNTED: Final = 10_000
 """Posts of a filter that are counted."""
+MOST_COUNTED_WITH_WORDS: Final = 2_000
+"""The same for a filter with words: each of those posts is read."""
 _BY_WORDS: Final = "$1::text is not null"
 """Instead of the brand's own condition, where the words contain it: so only the indexes of words serve."""
 _MOST_READ: Final = 300
@@ -232,7 +234,7 @@ def _newest(columns: str, filtered: "_Conditions", sources: Sequence[str], limit
 
 
 async def count_posts(connection: Connection, brand: str, wanted: PostFilter) -> int:
-    """Counts a brand's posts that a filter lets through, up to MOST_COUNTED."""
+    """Counts a brand's posts that a filter lets through, up to `most_counted`."""
     filtered, sources = _Conditions(brand, wanted), _sources(wanted)
     if wanted.text is not None:
         filtered.add(*_with_words(brand, wanted.text))
@@ -242,10 +244,15 @@ async def count_posts(connection: Connection, brand: str, wanted: PostFilter) ->
         for each in sources
     )
     counted: int = await connection.fetchval(
-        f"select count(*) from ({found} limit {filtered.value(MOST_COUNTED)}) as counted",  # noqa: S608
+        f"select count(*) from ({found} limit {filtered.value(most_counted(wanted))}) as counted",  # noqa: S608
         *filtered.values,
     )
     return counted
+
+
+def most_counted(wanted: PostFilter) -> int:
+    """The most posts of a filter that are counted."""
+    return MOST_COUNTED if wanted.text is None else MOST_COUNTED_WITH_WORDS
 
 
 class _Conditions:
@@ -349,12 +356,12 @@ def post_search_routes(database: Database) -> APIRouter:
         channel: OnChannel = None,
         article: AboutArticle = None,
     ) -> PostCount:
-        """The number of posts that the same filters list; at most 10,000 are counted."""
+        """The number of posts that the same filters list; at most 10,000 are counted, and with words 2,000."""
         caller.check_visible(slug)
         wanted = PostFilter(state, q, since, channel, article)
         async with database.connection() as connection:
             counted = await count_posts(connection, slug, wanted)
-        return PostCount(count=counted, is_exact=counted < MOST_COUNTED)
+        return PostCount(count=counted, is_exact=counted < most_counted(wanted))
 
     return routes
 

@@ -17,6 +17,7 @@ from chassis.http.api import Moment, View, needs, router
 from chassis.http.callers import Caller, Scope
 from chassis.http.problem_codes import INVALID_REQUEST, RefusalError
 from messaging.broker.queue_depths import QueueDepth
+from messaging.doctor_routes import DoctorReport
 from messaging.figure_routes import add_figure_routes
 from messaging.flow.transactions import Database
 from messaging.running_code import running_code
@@ -30,6 +31,7 @@ log = structlog.get_logger(__name__)
 COUNT_LIMIT: Final = 100_000
 """Rows of the outbox counted at most."""
 _KEEP_SECONDS: Final = 2.0
+_DOCTOR_KNOWN_SECONDS: Final = 300
 _OPERATOR: Final = needs(Scope.OPERATE, of_all_brands=True)
 """Queues are those of all brands."""
 
@@ -133,6 +135,8 @@ class BackboneView(View):
     breakers: tuple[BreakerView, ...]
     queues: tuple[QueueView, ...]
     outbox: OutboxView
+    doctor: DoctorReport | None = None
+    """What its doctor found in the last five minutes; null: nobody has asked it."""
     sent: tuple[SentRateView, ...] | None = None
     """What left the service for the first time, over the last five minutes; null: it does not record what it sends (`MESSAGE_LEDGER`)."""
     now: datetime
@@ -250,6 +254,7 @@ async def _read(database: Database) -> BackboneView:
     consumed = {} if process is None else process.consumed
     breakers = {} if process is None else process.breakers
     code = running_code(database.catalogue.system, database.service)
+    report = database.doctor.known(_DOCTOR_KNOWN_SECONDS)
     problems, depths, (outbox, paused, rates, sent_rates) = await asyncio.gather(
         _problems(database),
         _depths(database),
@@ -274,6 +279,7 @@ async def _read(database: Database) -> BackboneView:
             )
             for queue, is_consumed in consumed.items()
         ),
+        doctor=None if report is None else DoctorReport.of(report),
         outbox=OutboxView(depth=outbox["depth"], due=outbox["due"], oldest_due_at=outbox["oldest_due_at"]),
         sent=tuple(
             SentRateView(exchange=exchange, per_minute=per_minute)

@@ -14,6 +14,7 @@ from chassis.testing import eventually, running
 from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ResearchRequested
 from messaging import Service, WaitFor, on_batch
+from messaging import backbone_routes as backbone_routes_module
 from messaging.backbone_routes import backbone_routes
 from messaging.doctor_routes import doctor_routes
 from messaging.running_code import running_code
@@ -78,6 +79,24 @@ async def test_a_service_tells_of_its_queues_its_outbox_and_what_it_waits_for(wo
     assert found["outbox"] == {"depth": 2, "due": 0, "oldest_due_at": None}
     assert [each["name"] for each in found["breakers"]] == ["gateway"]
     assert "no route" in found["breakers"][0]["trouble"]
+
+
+async def test_a_service_tells_what_its_doctor_has_found_lately(
+    world: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = world.service()
+    service.consume(QUEUE, on_batch(ignore, ResearchRequested))
+    async with asking(service) as client:
+        # Looking at the backbone runs no probes.
+        assert service.database.doctor.known(60) is None
+        async with running(service):
+            # At the start.
+            await eventually(lambda: service.database.doctor.known(60))
+            report = (await client.get("/v1/doctor", params={"max_age_seconds": 60})).json()
+            assert (await client.get(BACKBONE)).json()["doctor"] == report
+            monkeypatch.setattr(backbone_routes_module, "_DOCTOR_KNOWN_SECONDS", -1)
+            monkeypatch.setattr(backbone_routes_module, "_KEEP_SECONDS", -1.0)
+            assert (await client.get(BACKBONE)).json()["doctor"] is None
 
 
 async def test_a_broker_that_is_away_leaves_the_rest(world: Any) -> None:

@@ -26,6 +26,8 @@ _DOCTOR_SECONDS: Final = 4.0
 """The page waits at most so long for probes."""
 _PROBED_SECONDS_AGO: Final = 300
 """Probes are not run again for the page before; they cost more than everything else on it."""
+_NOT_WATCHED: Final = frozenset({"now", "doctor"})
+"""What changes with each answer, and the report, which has a time of its own."""
 NAVIGATION: Final = (NavigationEntry("backbone", SHOW, 27, Scope.OPERATE),)
 router = APIRouter(include_in_schema=False)
 
@@ -46,7 +48,9 @@ async def read_backbone(
     *parts, letters, ledger, alerts = found
     return [
         *(
-            {name: value for name, value in part.items() if name != "now"} if isinstance(part, dict) else part
+            {name: value for name, value in part.items() if name not in _NOT_WATCHED}
+            if isinstance(part, dict)
+            else part
             for part in parts
         ),
         letters.get("open", letters),
@@ -122,7 +126,7 @@ async def _troubles(viewer: PageViewer, parts: Mapping[str, Any]) -> list[Troubl
         viewer.ask_one("monitor", monitor.summarize_dead_letters(state="open")),
         viewer.ask_one("monitor", monitor.get_ledger()),
         viewer.ask_one("monitor", monitor.get_alerts()),
-        *(_report(viewer, each) for each in parts),
+        *(_report(viewer, service, part) for service, part in parts.items()),
     )
     return troubles_of(
         parts,
@@ -134,8 +138,13 @@ async def _troubles(viewer: PageViewer, parts: Mapping[str, Any]) -> list[Troubl
     )
 
 
-async def _report(viewer: PageViewer, service: str) -> Any:
-    """What the doctor of a service has found lately; None if its probes take long, as they do while a server is away."""
+async def _report(viewer: PageViewer, service: str, part: Any) -> Any:
+    """What the doctor of a service has found lately; None if its probes take long, as they do while a server is away.
+
+    The service's own part of the page has it, unless nobody has asked that doctor for some minutes.
+    """
+    if isinstance(part, Mapping) and part.get("doctor"):
+        return part["doctor"]
     asked = viewer.ask_one(
         service, getattr(viewer, service).check_servers(max_age_seconds=_PROBED_SECONDS_AGO)
     )

@@ -1,8 +1,9 @@
 """Renders pages: the whole one, or the part of it that an htmx request asks for."""
 
 import secrets
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from http import HTTPStatus
+from itertools import count
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
@@ -117,7 +118,7 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
         "navigation": [each for each in of_installation if each not in of_operators],
         "operators_navigation": of_operators,
         "provider": parts.provider.name,
-        "once_field": _once_field,
+        "once_field": _once_fields(),
         "path": path,
         "path_and_query": path + query,
         "t": texts,
@@ -127,6 +128,8 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
     }
 
 
-def _once_field() -> Markup:
-    """The hidden field that every form with a POST has."""
-    return Markup('<input type="hidden" name="once" value="{}">').format(secrets.token_urlsafe(12))
+def _once_fields() -> Callable[[], Markup]:
+    """Makes the hidden field that every form with a POST has. One random text serves a page: some have 500 forms."""
+    page_id, numbers = secrets.token_urlsafe(12), count()
+    # Neither has a character that HTML needs escaped.
+    return lambda: Markup(f'<input type="hidden" name="once" value="{page_id}-{next(numbers)}">')  # noqa: S704

@@ -64,14 +64,21 @@ class Doctor:
         self._running = asyncio.Lock()
         self._kept: tuple[float, Report] | None = None
 
+    def known(self, max_age: float) -> Report | None:
+        """The report of a run that ended at most `max_age` seconds ago; None if there is none."""
+        if self._kept is None or asyncio.get_running_loop().time() - self._kept[0] > max_age:
+            return None
+        return self._kept[1]
+
     async def report(self, max_age: float = KEEP_SECONDS) -> Report:
         """Runs all probes, or returns the report of a run that ended at most `max_age` seconds ago; raises nothing."""
         async with self._running:
-            clock = asyncio.get_running_loop().time
-            if self._kept is None or clock() - self._kept[0] > max_age:
+            report = self.known(max_age)
+            if report is None:
                 findings = await self._run()
-                self._kept = clock(), Report(self._now(), findings)
-            return self._kept[1]
+                report = Report(self._now(), findings)
+                self._kept = asyncio.get_running_loop().time(), report
+            return report
 
     async def log_failures(self) -> None:
         """Runs all probes and logs what failed."""
