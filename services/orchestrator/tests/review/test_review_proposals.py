@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from orchestrator.review import deciding
 from orchestrator.review.proposals import MOST_OPEN
 
 TEXT = "## Time\n\nSixteen hours are better. [1]\n"
@@ -121,6 +122,26 @@ async def test_two_people_at_once_accept_and_dismiss_one_of_them_wins(
     (after,) = await listed(draft)
     won = [verb for verb, answer in zip(verbs, answers, strict=True) if answer.status_code == 200]
     assert set(won) == {after["outcome"].removesuffix("ed")}
+    assert (await draft.draft())["version"] == (2 if after["outcome"] == "accepted" else 1)
+
+
+async def test_an_edit_and_the_end_of_its_proposal_are_one(
+    draft: Any, assistant: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = (await propose(draft, assistant, body_markdown=TEXT)).json()
+    edit = deciding.edit
+
+    async def dismissed_meanwhile(*args: Any, **more: Any) -> Any:
+        async with draft.database.connection() as connection:
+            await connection.execute(
+                "update draft_proposals set outcome = 'dismissed', decided_by = 'Bo', decided_at = now()"
+            )
+        return await edit(*args, **more)
+
+    monkeypatch.setattr(deciding, "edit", dismissed_meanwhile)
+    refused = await decide(draft, made, "accept")
+    assert (refused.status_code, refused.json()["code"]) == (409, "decided_otherwise")
+    assert (await draft.draft())["version"] == 1
 
 
 async def test_who_may_propose_and_who_may_decide(draft: Any, assistant: httpx.AsyncClient) -> None:

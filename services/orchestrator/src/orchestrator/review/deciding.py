@@ -4,10 +4,10 @@
 """
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final, assert_never
+from typing import Final, TypeAlias, assert_never
 from uuid import UUID
 
 import structlog
@@ -48,6 +48,9 @@ _REFUSALS: Final = {
     RefusalReason.DECIDED_OTHERWISE: codes.DECIDED_OTHERWISE,
     RefusalReason.PAST_TIME: codes.PAST_TIME,
 }
+
+
+InTransaction: TypeAlias = Callable[[Transaction], Awaitable[None]]
 
 
 class UnknownDraftError(RefusalError):
@@ -151,11 +154,12 @@ async def edit(
     change: EditDraftBody,
     *,
     has_judge: bool = False,
+    also: InTransaction | None = None,
 ) -> ReviewedDraft:
     """Stores an edit as the next version. It is in force at once for a waiting draft, and after approval for an approved article.
 
     Quality is measured again and shown; it does not prevent an approval. If a model judges, and writes for the brand, it reads the
-    changed sentences afterwards.
+    changed sentences afterwards. `also` is done in the transaction of the edit.
 
     Raises:
         UnknownDraftError, DeletedArticleError: as for `get_draft`.
@@ -167,7 +171,9 @@ async def edit(
     def changed(text: VersionText, now: datetime) -> VersionText:
         return changed_text(text, change, by=caller.name, at=now)
 
-    return await _edit(database, content_id, caller, limits, decision, changed, has_judge=has_judge)
+    return await _edit(
+        database, content_id, caller, limits, decision, changed, has_judge=has_judge, also=also
+    )
 
 
 async def keep_sentence(
@@ -197,6 +203,7 @@ async def _edit(
     changed: Callable[[VersionText, datetime], VersionText],
     *,
     has_judge: bool = False,
+    also: InTransaction | None = None,
 ) -> ReviewedDraft:
     draft = await get_draft(database, content_id, caller.brands)
     version = decision.version
@@ -227,6 +234,8 @@ async def _edit(
         # The brand's writer is a model, so the brand pays for one.
         if has_judge and prepared is not None and decision.stored_as is None and brand.writer == MODEL:
             await edit_readings.request(tx.connection, content_id, stored.version)
+        if also is not None:
+            await also(tx)
         return stored
 
 

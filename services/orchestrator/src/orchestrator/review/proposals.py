@@ -18,7 +18,7 @@ from chassis import Connection
 from chassis.http.callers import Caller
 from chassis.http.problem_codes import RefusalError
 from envelope.brand.article import ArticleEdit
-from messaging import Database
+from messaging import Database, Transaction
 from orchestrator import problem_codes as codes
 from orchestrator.article_workflow import find_version
 from orchestrator.cycles import BrandLimits
@@ -184,16 +184,22 @@ async def accept(
     if proposal.outcome is ProposalOutcome.ACCEPTED:
         return draft
     _demand_open(proposal)
+
+    async def mark(tx: Transaction) -> None:
+        # With the effect or not at all: neither a kill nor somebody who dismisses it comes between.
+        await _decide(tx, proposal, ProposalOutcome.ACCEPTED, caller, "")
+
     if proposal.change is not None:
         why = f"proposed by {proposal.proposed_by}: {proposal.comment}"[:MAX_COMMENT]
         edit = EditDraftBody.model_validate({**proposal.change, "version": proposal.version, "comment": why})
-        draft = await deciding.edit(database, content_id, caller, limits, edit, has_judge=has_judge)
-    else:
-        wanted = NewProposal(proposal.version, proposal.comment, None, proposal.publish_at)
-        draft = await deciding.decide(database, content_id, _decision(wanted, by=caller.name), caller, limits)
-    # A kill before this leaves it open. To accept it again then finds the edit or approval made.
-    await _decide(database, proposal, ProposalOutcome.ACCEPTED, caller, "")
-    return draft
+        return await deciding.edit(database, content_id, caller, limits, edit, has_judge=has_judge, also=mark)
+    wanted = NewProposal(proposal.version, proposal.comment, None, proposal.publish_at)
+    prepared = await deciding.prepare_version(database, content_id, proposal.version)
+    async with database.transaction() as tx:
+        decision = _decision(wanted, by=caller.name)
+        draft = await deciding.decide_in(tx, content_id, decision, caller, limits, prepared)
+        await mark(tx)
+        return draft
 
 
 async def dismiss(
@@ -210,24 +216,24 @@ async def dismiss(
     if proposal.outcome is ProposalOutcome.DISMISSED:
         return proposal
     _demand_open(proposal)
-    return await _decide(database, proposal, ProposalOutcome.DISMISSED, caller, reason)
+    async with database.transaction() as tx:
+        return await _decide(tx, proposal, ProposalOutcome.DISMISSED, caller, reason)
 
 
 async def _decide(
-    database: Database, proposal: Proposal, outcome: ProposalOutcome, caller: Caller, reason: str
+    tx: Transaction, proposal: Proposal, outcome: ProposalOutcome, caller: Caller, reason: str
 ) -> Proposal:
-    async with database.transaction() as tx:
-        await tx.connection.execute(
-            """
-            update draft_proposals set outcome = $2, decided_by = $3, decided_at = clock_timestamp(), reason = $4
-            where id = $1 and outcome is null
-            """,
-            proposal.id,
-            outcome.value,
-            caller.name,
-            reason,
-        )
-        after = await find(tx.connection, proposal.content_id, proposal.id)
+    await tx.connection.execute(
+        """
+        update draft_proposals set outcome = $2, decided_by = $3, decided_at = clock_timestamp(), reason = $4
+        where id = $1 and outcome is null
+        """,
+        proposal.id,
+        outcome.value,
+        caller.name,
+        reason,
+    )
+    after = await find(tx.connection, proposal.content_id, proposal.id)
     if after is None:
         raise UnknownProposalError(proposal.id)
     if after.outcome is not outcome:
