@@ -74,8 +74,10 @@ async def find_by_name(connection: Connection, name: str) -> Person | None:
 
 
 async def find_lock(connection: Connection, person: UUID) -> PasswordLock | None:
+    """Finds how a person's password seals their own key; None for a person who has no password, and for nobody."""
     row = await connection.fetchrow(
-        "select password_salt, password_cost, password_sealed from people where id = $1", person
+        "select password_salt, password_cost, password_sealed from people where id = $1 and password_sealed <> ''",
+        person,
     )
     return None if row is None else PasswordLock(row[0], row[1], row[2])
 
