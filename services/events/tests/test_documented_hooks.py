@@ -61,6 +61,20 @@ async def test_the_sender_that_signs_nothing(api: httpx.AsyncClient, service: Ev
     assert [each["status"] for each in told] == ["accepted", "duplicate"]
 
 
+async def test_what_zapier_posts_is_taken_once(api: httpx.AsyncClient) -> None:
+    """As `docs/connect/zapier.md` has it: a field, and the id of the row in a header."""
+    command = {"type": "cycle.start", "data": {"keywords": [{"from": "/keyword"}]}}
+    made = await api.put("/v1/brands/acme/hooks/zapier", json={"kind": "path", "command": command})
+    address = f"/v1/hooks/acme.zapier/{made.raise_for_status().json()['secret']}"
+    told = [
+        (await api.post(address, json={"keyword": 'cold "brew"'}, headers={"webhook-id": row})).json()[
+            "status"
+        ]
+        for row in ("row 7", "row 7", "row 8")
+    ]
+    assert told == ["accepted", "duplicate", "accepted"]
+
+
 async def test_the_definition_for_github(api: httpx.AsyncClient) -> None:
     form = json.loads(example("json", '"github"'))
     made = await api.put("/v1/brands/acme/hooks/releases", json=form)

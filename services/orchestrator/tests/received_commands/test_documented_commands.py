@@ -20,7 +20,7 @@ async def test_the_requests_of_the_page_are_accepted_and_answered_as_it_says(api
     key = (await api.post("/v1/keys", json={"name": "shop", "scopes": ["submit"]})).json()["key"]
     variables = {"ORCHESTRATOR_URL": str(api.base_url).rstrip("/"), "API_KEY": key, "PATH": "/usr/bin:/bin"}
     commands = [each for each in examples("sh") if "/v1/messages" in each]
-    assert len(commands) == 2
+    assert len(commands) == 3
     answers = []
     for command in commands:
         done = await asyncio.to_thread(
@@ -28,8 +28,9 @@ async def test_the_requests_of_the_page_are_accepted_and_answered_as_it_says(api
         )
         answers.append(json.loads(done.stdout))
     (shown,) = [json.loads(each) for each in examples("json") if '"results"' in each]
-    (result,), (other,) = answers[0]["results"], answers[1]["results"]
+    (result,), (binary,), (other,) = (each["results"] for each in answers)
     assert result | {"location": ""} == shown["results"][0] | {"location": ""}
     assert result["location"].startswith("/v1/cycles/")
+    assert (binary["id"], binary["status"]) == ("order-4712", "accepted")
     assert other["status"] == "accepted"
     assert (await api.get(other["location"])).status_code == 200

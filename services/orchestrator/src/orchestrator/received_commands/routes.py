@@ -4,7 +4,7 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Annotated, Any, Final
 
-from fastapi import APIRouter, Body, Path
+from fastapi import APIRouter, Body, Path, Request
 from pydantic import AfterValidator, Field
 
 from chassis.http.api import MaySubmit, View, needs, router
@@ -12,6 +12,7 @@ from chassis.http.callers import Scope
 from messaging import Database
 from orchestrator.cycles import BrandLimits
 from orchestrator.received_commands import store
+from orchestrator.received_commands.binary_mode import as_cloud_event
 from orchestrator.received_commands.receiving import CommandOutcome, CommandReceiver
 
 MAX_MESSAGES: Final = 100
@@ -49,7 +50,8 @@ Messages = Annotated[
     AfterValidator(_bounded),
     Body(
         description=f"One message, or a list of 1 to {MAX_MESSAGES}. Each is a CloudEvent 1.0, or an envelope with `event_id`, `type`,"
-        " `source`, `timestamp` and `payload`.",
+        " `source`, `timestamp` and `payload`. With the headers `ce-specversion`, `ce-id`, `ce-source`, `ce-type` and `ce-time`, it is"
+        " the data of one CloudEvent in the binary mode of HTTP.",
         examples=[[_EXAMPLE]],
     ),
 ]
@@ -100,15 +102,16 @@ def command_routes(database: Database, limits: BrandLimits) -> APIRouter:
         status_code=HTTPStatus.ACCEPTED,
         openapi_extra=_AS_CLOUD_EVENTS,
     )
-    async def send_commands(caller: MaySubmit, messages: Messages) -> MessageResults:
+    async def send_commands(request: Request, caller: MaySubmit, messages: Messages) -> MessageResults:
         """Does what each message asks for, once, and stores it before the answer.
 
         `cycle.start`, `brand.audit` and `content.publish` take `brand_slug` and the fields of the routes that do the same. Each needs the
         scope of its route, too. A message of the same `source` and `id` does nothing again; with other data, it is refused. A
         refused message does not affect the others.
         """
-        listed = messages if isinstance(messages, list) else [messages]
-        results = [await receiver.receive(caller, each) for each in listed]
+        if isinstance(messages, dict):
+            messages = [as_cloud_event(request.headers.raw, messages)]
+        results = [await receiver.receive(caller, each) for each in messages]
         return MessageResults(results=tuple(map(MessageResultView.from_row, results)))
 
     @routes.get(
