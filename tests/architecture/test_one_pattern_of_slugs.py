@@ -10,6 +10,8 @@ HOMES = {
     # These two stand on the chassis alone, which knows no brand.
     "shared/receipts/src/receipts/routes.py",
     "services/gateway/src/gateway/requests.py",
+    # Other systems install it alone.
+    "shared/client/src/client/brand_import.py",
 }
 
 

@@ -14,8 +14,9 @@ from zipfile import ZIP_DEFLATED, ZipFile
 import pytest
 
 from client import RefusedError
+from client.archive_reading import ArchiveError, open_archive, read_contents, read_manifest
 from client.brand_archive import PARTS, BrandArchive
-from client.brand_import import ArchiveError, BrandImport, open_archive, read_manifest
+from client.brand_import import BrandImport
 from orchestrator.erasure.store import remove_own
 from publisher.erasure import _remove as remove_pages
 from research.erasure import _remove as remove_research
@@ -49,11 +50,16 @@ async def export(made: Installation) -> bytes:
     return await asyncio.to_thread(write)
 
 
-async def bring(made: Installation, archive: bytes, progress: Callable[[str], None] = lambda _: None) -> Any:
+async def bring(
+    made: Installation,
+    archive: bytes,
+    progress: Callable[[str], None] = lambda _: None,
+    slug: str | None = None,
+) -> Any:
     def read() -> Any:
         orchestrator, research, publisher, social = made.clients()
         with orchestrator, research, publisher, social, open_archive(BytesIO(archive)) as opened:
-            return BrandImport(opened, orchestrator, research, publisher, social, progress).run()
+            return BrandImport(opened, orchestrator, research, publisher, social, progress, slug).run()
 
     return await asyncio.to_thread(read)
 
@@ -129,6 +135,36 @@ async def _work_does_not_go_on(before: dict[str, Any], after: dict[str, Any]) ->
     assert [each["state"] for each in posts] == ["posted", "waiting", "failed", "failed"]
     assert posts[0] == before["social/channel-posts"][0]
     assert posts[1]["material"]["link"] == f"{B}/sites/acme/cold-brew"
+
+
+async def test_a_brand_arrives_under_another_slug_and_is_not_copied_within_an_installation(
+    former: Installation, second: Installation
+) -> None:
+    await fill_acme(former)
+    archive = await export(former)
+    with open_archive(BytesIO(archive)) as opened:
+        contents = read_contents(opened)
+    assert (contents.brand, contents.connect_again) == ("acme", ("channel mastodon-eu",))
+    assert (contents.counts["documents"], contents.counts["articles"]) == (1, 2)
+
+    report = await bring(second, archive, slug="coffee")
+
+    assert (report.brand, report.not_taken) == ("coffee", [])
+    before = json.loads(json.dumps(await all_rows(former)).replace(f"{A}/sites/acme/", f"{B}/sites/coffee/"))
+    for name in ("orchestrator/articles", "orchestrator/cycles", "publisher/pages", "publisher/short-links"):
+        service, part = name.split("/")
+        assert await second.rows(service, part, "coffee") == before[name], name
+    page = await second.ask("publisher", "GET", "/sites/coffee/cold-brew", fine=False)
+    assert (page.status_code, "/sites/acme" in page.text) == (200, False)
+    assert (await bring(second, archive, slug="coffee")).had_ended
+
+    for made, owner in ((former, "acme"), (second, "coffee")):
+        with pytest.raises(ArchiveError, match=f"here already, as “{owner}”") as refused:
+            await bring(made, archive, slug="copy")
+        assert (refused.value.code, refused.value.about) == ("here_already", owner)
+        assert (await made.ask("orchestrator", "GET", "/v1/brands/copy", fine=False)).status_code == 404
+    with pytest.raises(ArchiveError, match="no slug of a brand"):
+        await bring(second, archive, slug="../x")
 
 
 async def test_pages_have_the_same_addresses_dates_and_texts(
@@ -336,13 +372,14 @@ def zipped(**files: bytes) -> bytes:
         ),
         (zipped(manifest_json=b"{" * 100_000), "no JSON"),
         (zipped(bomb=b"0" * 50_000_000), "500 times its size"),
+        (zipped(**{f"f{number}": b"" for number in range(31)}), "more than 30 files"),
     ],
-    ids=["text", "no manifest", "list", "first format", "later format", "a part", "nested", "bomb"],
+    ids=["text", "no manifest", "list", "first format", "later format", "a part", "nested", "bomb", "many"],
 )
 def test_files_that_are_no_archives_are_refused_with_a_sentence(
     archive: bytes, complaint: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "archive.zip"
     file.write_bytes(archive)
-    with pytest.raises(ArchiveError, match=complaint), open_archive(str(file)) as opened:
+    with pytest.raises(ArchiveError, match=complaint), open_archive(str(file), most_entries=30) as opened:
         read_manifest(opened)

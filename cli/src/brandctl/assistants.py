@@ -102,13 +102,11 @@ def _serve_several(urls: dict[str, str], http: str, public_host: str | None) -> 
 
 
 def _with_key_of_caller(urls: dict[str, str]) -> "Connect":
-    from mcp.server.mcpserver.exceptions import ToolError  # noqa: PLC0415
+    from assistants.services import bearer_key  # noqa: PLC0415
 
     @asynccontextmanager
     async def connect(context: Any) -> AsyncIterator["Services"]:
-        scheme, _, key = (context.headers or {}).get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not key.startswith(_KEY_BEGINS):
-            raise ToolError("Send your API key as `Authorization: Bearer KEY`.")
+        key = bearer_key(context)
         services = _services({name: Address(url, key) for name, url in urls.items()})
         async with AsyncExitStack() as stack:
             for each in (services.orchestrator, services.publisher, services.social):

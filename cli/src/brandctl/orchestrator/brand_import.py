@@ -9,7 +9,8 @@ from brandctl.commands import Result
 from brandctl.errors import UsageError
 from brandctl.tables import show_table
 from brandctl.terminal import note
-from client.brand_import import BrandImport, ImportReport, open_archive
+from client.archive_reading import open_archive
+from client.brand_import import BrandImport, ImportReport
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
 from client.services.research import Research
@@ -23,6 +24,7 @@ def import_(
     publisher: Publisher,
     social: Social,
     as_json: bool,
+    slug: str | None = None,
 ) -> Result:
     """Imports a brand from an archive of `brands export`, on this or another installation. Needs the scope admin.
 
@@ -33,9 +35,11 @@ def import_(
 
         brandctl brands import acme.zip
         brandctl brands resume acme
+        brandctl brands import acme.zip --slug acme-coffee
 
     Options:
         archive: The file that `brandctl brands export` wrote.
+        slug: Another slug than the brand had; not for a second copy on the same installation.
     """
     if not archive.is_file():
         raise UsageError(f"there is no file {archive}")
@@ -43,7 +47,7 @@ def import_(
         service.connect()
     with open_archive(str(archive)) as opened:
         progress = (lambda _: None) if as_json else (lambda step: note(f"… {step}"))
-        report = BrandImport(opened, orchestrator, research, publisher, social, progress).run()
+        report = BrandImport(opened, orchestrator, research, publisher, social, progress, slug).run()
     if report.had_ended:
         return Result(
             _told(report), note=f"{report.brand} was imported from this archive before: nothing was changed"

@@ -18,6 +18,9 @@ from chassis.http.audit import log as audit_log
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.conventions.answers import WORTH_COMPRESSING_BYTES
 from console import problem_codes
+from console.assistants.door import AssistantDoor, AssistantGate
+from console.brand_archives import store as brand_archives
+from console.brand_archives.running import BrandImports
 from console.drafts import guest_links
 from console.freed_memory import give_back_large_blocks
 from console.identity_provider.client import SignInProvider
@@ -87,6 +90,10 @@ class ConsoleApp(App):
         assets = Assets()
         paused_queues = PausedQueues()
         self.closes(paused_queues)
+        gate = AssistantGate(services, urls, is_open=settings.assistants)
+        self.closes(gate)
+        imports = BrandImports(self.connections)
+        self.closes(imports)
         pages.add_route("/assets/{version}/{name}", assets.serve)
         for screen in _screens():
             add_routes(pages, screen.router)
@@ -109,6 +116,7 @@ class ConsoleApp(App):
             BrandNames(services),
             paused_queues,
             PresentCodes(),
+            imports,
             sorted(navigation, key=lambda entry: entry.order),
             self._live,
             tuple(live_pages),
@@ -118,6 +126,7 @@ class ConsoleApp(App):
         )
         app.router.routes.append(_PagesMount("/", pages))
         app.add_middleware(LiveAnswers, pages=pages, live=self._live)
+        app.add_middleware(AssistantDoor, gate=gate)
         # The outermost, so that it sees the path as the proxy sends it.
         app.add_middleware(PageGuard, urls=urls)
         self.serve(app)
@@ -143,6 +152,7 @@ class ConsoleApp(App):
             await guest_links.forget_ended(connection)
             await notices.forget_old(connection)
             await forget_shown(connection)
+            await brand_archives.forget_old(connection)
             await connection.execute("delete from done_once where begun_at < now() - interval '1 day'")
             await audit_log.forget(connection, timedelta(days=settings.keep_audit_log_days))
 

@@ -40,6 +40,8 @@ class Settings(AppSettings):
     """What people call the identity provider that the gateway knows (OIDC_ISSUER); empty: nobody signs in there."""
     oidc_session_hours: Hours = 12.0
     """Hours after which a session that was begun there ends in any case, so that whoever may not sign in there any more is out."""
+    assistants: bool = True
+    """Whether assistants with an API key may use their tools at the path /mcp of CONSOLE_URL."""
     live_seconds: Annotated[float, Field(ge=0.1, le=60)] = 2.0
     """Interval of reading what open pages show; tabs of people with the same role and brands share it."""
     live_reads_per_second: Annotated[float, Field(ge=1, le=10_000)] = 14.0

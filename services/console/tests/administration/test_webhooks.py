@@ -15,7 +15,10 @@ from chassis.testing import eventually, running, serving
 from client import Address
 from client.services.events import AsyncEvents
 from client.services.gateway import AsyncGateway
-from envelope import DomainMessage, new_event_id
+from console import event_types
+from console.texts import LANGUAGES, TextCatalogue
+from envelope import DomainMessage, MessageKind, new_event_id
+from envelope.brand import CATALOGUE
 from envelope.brand.payloads import ContentPublished
 from events.app import EventsService, build
 from events.log import store as log_store
@@ -116,7 +119,7 @@ async def test_a_webhook_is_made_tried_turned_off_and_removed(
     without = await person.post(f"{LIST}/new", data={"once": "n5", **fields, "name": "b", "account": ""})
     assert (without.status_code, "Connect one of the kind webhook first" in without.text) == (422, True)
     refused = await person.post(f"{LIST}/new", data={"once": "n3", **fields, "name": "b", "types": "no.<b>"})
-    assert (refused.status_code, "no.&lt;b&gt;</textarea>" in refused.text) == (422, True)
+    assert (refused.status_code, 'value="no.&lt;b&gt;" checked' in refused.text) == (422, True)
 
     tried = [await person.post(f"{CRM}/test", data={"once": "t1"}) for _ in range(2)]
     assert all("The test event arrived. The receiver answered 200" in each.text for each in tried)
@@ -176,7 +179,12 @@ async def test_only_who_operates_the_brand_sees_and_changes_webhooks(
     async with signed_in_as("Eve", "editor") as eve, signed_in_as("Otto", "operator", ["acme"]) as otto:
         for path in (LIST, CRM, "/subscriptions"):
             assert (await eve.get(path)).status_code == 403
-        for path in (*changes, "/subscriptions/warehouse/revive", "/subscriptions/warehouse/remove"):
+        for path in (
+            *changes,
+            "/subscriptions",
+            "/subscriptions/warehouse/revive",
+            "/subscriptions/warehouse/remove",
+        ):
             assert (await eve.post(path, data={"once": "x", "name": "a"})).status_code == 403, path
         assert (await otto.get(CRM)).status_code == 200
         assert (await otto.get("/b/other/webhooks")).status_code == 404
@@ -185,6 +193,52 @@ async def test_only_who_operates_the_brand_sees_and_changes_webhooks(
         assert (await otto.post("/subscriptions/warehouse/remove", data={"once": "y"})).status_code == 404
     assert hook.came == []
     assert (await events.get_subscription("warehouse"))["brands"] is None
+
+
+def test_forms_offer_all_types_of_events_and_say_what_each_means() -> None:
+    events = {name for name, entry in CATALOGUE.items() if entry.kind is MessageKind.EVENT}
+    assert set(event_types.ALL) == events
+    assert len(event_types.ALL) == len(events)
+    named = {name for name in events if "brand_slug" in CATALOGUE[name].payload.model_fields}
+    assert set(event_types.OF_BRANDS) == named
+    texts = TextCatalogue()
+    for language in LANGUAGES:
+        assert texts.keys(language) >= {f"event_types.{each}" for each in events}
+
+
+@pytest.mark.extended
+async def test_a_subscription_is_made_once_and_not_over_another_one(
+    console: Any, person: httpx.AsyncClient, events: AsyncEvents
+) -> None:
+    await console.orchestrator.set_brand("acme", name="Acme")
+    fields = {
+        "name": "crm",
+        "brands": "acme",
+        "types": ["content.published", "social.posted"],
+        "begin": "oldest",
+        "max_deliveries": "3",
+    }
+    made = [await person.post("/subscriptions", data={"once": "m1", **fields}) for _ in range(2)]
+    assert {each.headers["location"] for each in made} == {"/subscriptions/crm?done=made"}
+    found = await events.get_subscription("crm")
+    assert (found["brands"], found["types"]) == (["acme"], ["content.published", "social.posted"])
+    assert (found["max_deliveries"], found["created_by"]) == (3, "ada")
+    shown = (await person.get("/subscriptions/crm?done=made")).text
+    assert "/v1/subscriptions/crm/pull" in shown
+    assert "The subscription is there." in shown
+    for number, (change, sentence) in enumerate(
+        (
+            ({"types": []}, "crm"),
+            ({"name": "A <b>"}, "cannot be a name"),
+            ({"name": "b", "max_deliveries": "many"}, "max_deliveries"),
+            ({"name": "b", "types": "no.<b>"}, "no.&lt;b&gt;"),
+        )
+    ):
+        refused = await person.post("/subscriptions", data={"once": f"r{number}", **fields, **change})
+        assert refused.status_code in {409, 422}, change
+        assert sentence in refused.text or "Deliveries until" in refused.text, refused.text
+        assert 'value="acme" selected' in refused.text
+    assert [each["name"] for each in (await events.list_subscriptions())["items"]] == ["crm"]
 
 
 @pytest.mark.extended

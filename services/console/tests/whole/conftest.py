@@ -365,6 +365,7 @@ async def hostile_brand(
         "guest": hostile("Guest"),
         "note of a guest": hostile_text("A guest's note"),
         "proposal": hostile_text("A proposal"),
+        "archive": hostile("acme.zip"),
     }
     async with AsyncExitStack() as open_until_the_end:
         enter = open_until_the_end.enter_async_context
@@ -459,6 +460,7 @@ async def hostile_brand(
         told = await _press_buttons(owner, words)
         addresses = (
             told,
+            await _upload_archive(owner, words["archive"]),
             f"/b/{BRAND}/posts/{posts[0]['post_id']}",
             f"/b/{BRAND}/calendar/posts/{posts[0]['post_id']}/move",
             f"/b/{BRAND}/accounts/login/x/complete",
@@ -525,6 +527,24 @@ async def _press(person: httpx.AsyncClient, path: str, status: int = 303, **form
     answer = await person.post(path, data={"once": str(uuid4()), **form})
     assert answer.status_code == status, answer.text
     return answer.headers.get("location", "")
+
+
+async def _upload_archive(owner: httpx.AsyncClient, name: str) -> str:
+    """Uploads an export of the brand, and one of which nothing arrives; returns the address of the first's page."""
+    exported = await owner.post(f"/b/{BRAND}/settings/export", data={"once": str(uuid4())})
+    assert exported.status_code == 200, exported.text
+    content = exported.content
+    for size in ("7", str(len(content))):
+        begun = await owner.post("/import", data={"once": str(uuid4()), "name": name, "size": size})
+        assert begun.status_code == 201, begun.text
+    for number, place in enumerate(range(0, len(content), 1_000_000)):
+        await owner.post(
+            f"{begun.text}/pieces/{number}",
+            content=content[place : place + 1_000_000],
+            headers={"Content-Type": "application/octet-stream"},
+        )
+    await _press(owner, f"{begun.text}/look")
+    return str(begun.text)
 
 
 async def _invite_guest(

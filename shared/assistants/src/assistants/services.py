@@ -24,6 +24,8 @@ SUBMITS: Final = ToolAnnotations(
 DECIDES: Final = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=True
 )
+KEY_BEGINS: Final = "be_"
+"""Of API keys; the key of a service opens everything, and has no name."""
 _NO_RIGHT: Final = " Propose it, or tell your user what you would do: a person does it in the console, or gives your key that right."
 
 
@@ -38,6 +40,14 @@ class Services:
 
 Connect: TypeAlias = Callable[[Context[Any, Any]], AbstractAsyncContextManager[Services]]
 """Gives a call the services with its caller's key. Raises ToolError if the caller sends none."""
+
+
+def bearer_key(context: Context[Any, Any]) -> str:
+    """Returns the API key that the caller of a tool sends over HTTP. Raises ToolError if there is none."""
+    scheme, _, key = (context.headers or {}).get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer" or not key.startswith(KEY_BEGINS):
+        raise ToolError("Send your API key as `Authorization: Bearer KEY`.")
+    return key.strip()
 
 
 @asynccontextmanager

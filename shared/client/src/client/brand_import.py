@@ -4,15 +4,26 @@ Each step may be repeated: a service stores each row of an archive once. An impo
 archive is taken for a path or a page: the services check every row, and render pages anew.
 """
 
-import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import IO, TYPE_CHECKING, Any, Final
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, Final
 from uuid import UUID
-from zipfile import BadZipFile, ZipFile, ZipInfo
+from zipfile import ZipFile
 
-from client.brand_archive import BUILT_IN, FORMAT, PARTS
-from client.errors import ClientError, RefusedError
+from client.archive_reading import (
+    ArchiveError,
+    accounts_of,
+    bytes_of,
+    json_of,
+    lines_of,
+    mapping_of,
+    object_of,
+    read_manifest,
+)
+from client.brand_archive import PARTS
+from client.errors import RefusedError
 
 if TYPE_CHECKING:
     from client.services.orchestrator import Orchestrator
@@ -20,22 +31,14 @@ if TYPE_CHECKING:
     from client.services.research import Research
     from client.services.social import Social
 
-MAX_ENTRIES: Final = 200_000
-MAX_BYTES: Final = 20_000_000_000
-"""Of all files of an archive together, unpacked."""
-MAX_RATIO: Final = 500
-"""Between a file's size and its packed size, for files of more than a megabyte."""
-_MAX_ROW: Final = 7_500_000
 _REQUEST_BYTES: Final = 1_000_000
 _REQUEST_ROWS: Final = 200
-_MAX_DOCUMENT: Final = 60_000_000
+SLUG: Final = re.compile("[a-z0-9]+(-[a-z0-9]+)*")
+"""What a slug looks like; the services say it again."""
+_LONGEST_SLUG: Final = 63
 _NOT_OUT: Final = frozenset({"new", "waiting", "planned"})
 _SITE_FIELDS: Final = ("accent", "typefaces", "tags", "author", "canonical_source", "menu")
 """Settings of a site that move; its own address is connected again."""
-
-
-class ArchiveError(ClientError):
-    """The file is no archive that can be imported; the message says why, and what to do."""
 
 
 @dataclass
@@ -51,13 +54,15 @@ class ImportReport:
     """The archive was imported before: nothing was changed."""
     connect_again: list[str] = field(default_factory=list)
     """Accounts and addresses that the brand had, for a person to connect here."""
+    documents: int = 0
+    """Documents that were handed over."""
     not_taken: list[str] = field(default_factory=list)
     """Settings that this installation refused, each with the reason."""
 
 
 @dataclass
 class BrandImport:
-    """Imports one archive. `progress` is told the name of each step before it begins."""
+    """Imports one archive. `progress` is told the name of each step before it begins; `slug` is another one than the brand had."""
 
     archive: ZipFile
     orchestrator: "Orchestrator"
@@ -65,6 +70,9 @@ class BrandImport:
     publisher: "Publisher"
     social: "Social"
     progress: Callable[[str], None] = lambda _: None
+    slug: str | None = None
+    report: ImportReport | None = None
+    """Is filled while the import runs, for somebody who shows it."""
 
     def run(self) -> ImportReport:
         """Imports the archive, or continues; the brand is paused until a person resumes it.
@@ -74,8 +82,16 @@ class BrandImport:
             RefusedError: a service refuses a row, or the brand has other data there.
         """
         manifest = read_manifest(self.archive)
-        self._brand, self._import_id = str(manifest["brand"]), UUID(manifest["archive_id"])
-        self._report = ImportReport(self._brand)
+        former = str(manifest["brand"])
+        self._brand, self._import_id = self.slug or former, UUID(manifest["archive_id"])
+        if not SLUG.fullmatch(self._brand) or len(self._brand) > _LONGEST_SLUG:
+            raise ArchiveError(
+                f"“{self._brand[:80]}” is no slug of a brand; give small letters, digits and hyphens",
+                "no_slug",
+            )
+        if self._brand != former:
+            self._check_is_new()
+        self._report = self.report or ImportReport(self._brand)
         self._moves: dict[str, str] = {}
         self._import_part("orchestrator", "settings")
         if self._report.had_ended:
@@ -94,8 +110,40 @@ class BrandImport:
             self._service(service).import_brand_part(
                 self._brand, PARTS[service][0], import_id=self._import_id, ends_import=True
             )
-        self._report.connect_again = self._accounts()
+        self._report.connect_again = list(accounts_of(self.archive))
         return self._report
+
+    def _check_is_new(self) -> None:
+        """Refuses a second copy under another slug before anything is stored: cycles and articles keep their ids.
+
+        It asks for the first of each: an installation has all of them or none.
+        """
+        for owner in (
+            self._owner("cycles", "cycle_id", lambda of: self.orchestrator.get_cycle(of)["brand_slug"]),
+            self._owner(
+                "articles", "content_id", lambda of: self.orchestrator.get_article(of)["brand"]["slug"]
+            ),
+        ):
+            if owner not in {None, self._brand}:
+                raise ArchiveError(
+                    f"the brand is here already, as “{owner}”: an installation has each article once. Erase “{owner}” first, or import"
+                    " into another installation",
+                    "here_already",
+                    str(owner),
+                )
+
+    def _owner(self, part: str, key: str, ask: Callable[[str], str]) -> str | None:
+        """The brand here of the first row of a part; None if the row is new here."""
+        first = next(lines_of(self.archive, f"copy/orchestrator/{part}.jsonl"), None)
+        if first is None:
+            return None
+        try:
+            return ask(str(object_of(first).get(key)))
+        except RefusedError as error:
+            # Whatever else is wrong with the row, its service says when it gets it.
+            if error.status in {HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY}:
+                return None
+            raise
 
     def _service(self, name: str) -> Any:
         return getattr(self, name)
@@ -127,21 +175,21 @@ class BrandImport:
 
     def _moved(self, service: str, line: str) -> dict[str, Any]:
         """The row, with the site's address here in place of the former one. What is posted stays as it was posted."""
-        row = _object_of(line)
+        row = object_of(line)
         if service == "orchestrator" or (service == "social" and row.get("state") in _NOT_OUT):
             for former, new in self._moves.items():
                 line = line.replace(former, new)
-            return _object_of(line)
+            return object_of(line)
         return row
 
     def _import_research(self) -> None:
         self._import_part("research", "research")
-        sources = _json_of(self.archive, "sources.json")
+        sources = mapping_of(self.archive, "sources.json")
         self._try("sources", lambda: self.research.set_sources(self._brand, extra=sources))
         self.progress("research: documents")
         for line in lines_of(self.archive, "copy/research/documents.jsonl"):
-            about = _object_of(line)
-            content = _bytes_of(self.archive, str(about.get("file")))
+            about = object_of(line)
+            content = bytes_of(self.archive, str(about.get("file")))
             self.research.add_document(
                 self._brand,
                 content=content,
@@ -151,9 +199,10 @@ class BrandImport:
                 licence=about.get("licence"),
                 own=about.get("own"),
             )
+            self._report.documents += 1
 
     def _import_site(self) -> None:
-        site = _json_of(self.archive, "copy/publisher/site.json")
+        site = mapping_of(self.archive, "copy/publisher/site.json")
         change = {name: site[name] for name in _SITE_FIELDS if site.get(name) is not None}
         for part in ("sites", "logos"):
             self._import_part("publisher", part)
@@ -161,8 +210,12 @@ class BrandImport:
             self._try("site", lambda: self.publisher.update_site_settings(self._brand, extra=change))
         for part in PARTS["publisher"][2:]:
             self._import_part("publisher", part)
-        for target in _json_of(self.archive, "copy/publisher/targets.json"):
-            self._set_target(str(target["target"]), target["settings"])
+        for target in json_of(self.archive, "copy/publisher/targets.json"):
+            try:
+                name, settings = str(target["target"]), dict(target["settings"])
+            except (KeyError, TypeError, ValueError) as error:
+                raise ArchiveError("targets.json is none of an export", "not_an_export") from error
+            self._set_target(name, settings)
 
     def _set_target(self, name: str, settings: Mapping[str, Any]) -> None:
         self._try(f"target {name}", lambda: self.publisher.set_target(self._brand, name, extra=settings))
@@ -175,135 +228,3 @@ class BrandImport:
             if error.status >= 500:  # noqa: PLR2004 - a failure, which the next attempt may not have
                 raise
             self._report.not_taken.append(f"{what}: {error}")
-
-    def _accounts(self) -> list[str]:
-        brand = _json_of(self.archive, "brand.json")
-        site = _json_of(self.archive, "copy/publisher/site.json")
-        channels = [f"channel {name}" for name in brand.get("channels", ()) if name not in BUILT_IN]
-        targets = [f"target {name}" for name in brand.get("targets", ()) if name not in BUILT_IN]
-        address = [f"address {site['address']}"] if site.get("address") else []
-        return [*targets, *channels, *address]
-
-
-def open_archive(file: str | IO[bytes]) -> ZipFile:
-    """Opens an archive, and refuses one that would take too much to read.
-
-    Raises:
-        ArchiveError: the file is no zip file, or is hostile.
-    """
-    try:
-        archive = ZipFile(file)
-    except (BadZipFile, NotImplementedError, ValueError, EOFError) as error:
-        raise ArchiveError(f"the file is no archive of a brand: {error}") from error
-    entries = archive.infolist()
-    if len(entries) > MAX_ENTRIES:
-        raise ArchiveError(f"the archive has more than {MAX_ENTRIES:,} files; no export writes so many")
-    if sum(each.file_size for each in entries) > MAX_BYTES:
-        raise ArchiveError(f"the archive is larger than {MAX_BYTES // 10**9} GB when it is unpacked")
-    if len({each.filename for each in entries}) < len(entries):
-        raise ArchiveError("the archive has two files of the same name; export the brand again")
-    for each in entries:
-        _check_ratio(each)
-    return archive
-
-
-def _check_ratio(entry: ZipInfo) -> None:
-    if entry.file_size > 1_000_000 and entry.file_size > MAX_RATIO * max(entry.compress_size, 1):  # noqa: PLR2004
-        raise ArchiveError(
-            f"{_shown(entry.filename)} unpacks to more than {MAX_RATIO} times its size; no export writes such a file"
-        )
-
-
-def _shown(name: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in name[:100])
-
-
-def read_manifest(archive: ZipFile) -> Mapping[str, Any]:
-    """Returns the manifest of an archive that can be imported.
-
-    Raises:
-        ArchiveError: it cannot; the message says what to do.
-    """
-    if "manifest.json" not in archive.namelist():
-        raise ArchiveError(
-            "the archive has no manifest.json: its export was broken off; export the brand again"
-        )
-    manifest = _json_of(archive, "manifest.json")
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("brand"), str):
-        raise ArchiveError("manifest.json is none of an export; export the brand again")
-    if manifest.get("format", 1) == 1:
-        raise ArchiveError(
-            "the archive was written by a version that could not import: update the former installation, and export the brand again"
-        )
-    if manifest["format"] != FORMAT:
-        raise ArchiveError(
-            f"the archive has the format {manifest['format']!r}; this version reads {FORMAT}: update it"
-        )
-    missing = [service for service in PARTS if service not in manifest.get("copied", ())]
-    if missing:
-        raise ArchiveError(
-            f"the archive lacks the rows of {', '.join(missing)}: export with a key of the scope admin, and with the addresses of all"
-            " services"
-        )
-    try:
-        UUID(manifest["archive_id"])
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise ArchiveError("manifest.json has no archive_id; export the brand again") from error
-    return {"site_url": None, **manifest}
-
-
-def lines_of(archive: ZipFile, name: str) -> Iterator[str]:
-    """Yields the lines of a file of the archive.
-
-    Raises:
-        ArchiveError: there is no such file, it is damaged, or a line is too long.
-    """
-    try:
-        with archive.open(name) as file:
-            while line := file.readline(_MAX_ROW + 1):
-                if len(line) > _MAX_ROW:
-                    raise ArchiveError(
-                        f"{name} has a row of more than {_MAX_ROW / 1e6} MB, which no service takes"
-                    )
-                yield line.decode().rstrip("\n")
-    except KeyError as error:
-        raise ArchiveError(f"the archive lacks {_shown(name)}; export the brand again") from error
-    except (
-        BadZipFile,
-        NotImplementedError,
-        UnicodeDecodeError,
-        EOFError,
-        OSError,
-        RuntimeError,
-        ValueError,
-    ) as error:
-        raise ArchiveError(f"{_shown(name)} is damaged: {error}") from error
-
-
-def _object_of(line: str) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ArchiveError(f"a row of the archive is no JSON: {error}") from error
-    if not isinstance(row, dict):
-        raise ArchiveError("a row of the archive is no JSON object")
-    return row
-
-
-def _bytes_of(archive: ZipFile, name: str) -> bytes:
-    try:
-        entry = archive.getinfo(name)
-        if entry.file_size > _MAX_DOCUMENT:
-            raise ArchiveError(f"{_shown(name)} is larger than {_MAX_DOCUMENT // 10**6} MB")
-        return archive.read(entry)
-    except KeyError as error:
-        raise ArchiveError(f"the archive lacks {_shown(name)}; export the brand again") from error
-    except (BadZipFile, NotImplementedError, EOFError, OSError, RuntimeError) as error:
-        raise ArchiveError(f"{_shown(name)} is damaged: {error}") from error
-
-
-def _json_of(archive: ZipFile, name: str) -> Any:
-    try:
-        return json.loads(_bytes_of(archive, name))
-    except (ValueError, RecursionError) as error:
-        raise ArchiveError(f"{_shown(name)} is no JSON: {error}") from error

@@ -15,6 +15,7 @@ from chassis.http.callers import Scope
 from chassis.time_zones import zone_names
 from client import RefusedError
 from client.connections import etag_of
+from console.brand_archives import store as brand_archives
 from console.brand_settings import views
 from console.brand_settings.exporting import TooManyExportsError, begin_export
 from console.calendar import links as calendar_links
@@ -266,6 +267,7 @@ async def erase(request: Request, brand: str, viewer: Viewer, form: FormData) ->
         await notes.erase_brand(request, brand)
         async with viewer.connections.connection() as connection:
             await saved_views.erase_brand(connection, brand)
+            await brand_archives.erase_brand(connection, brand)
         await calendar_links.erase_brand(viewer, brand)
         parts_of(request).brand_names.forget(viewer.person.key_id)
         return redirect(request, f"/b/{brand}/settings/erase")

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from console.urls import ConsoleUrls
 
-_OF_API: Final = ("/v1", "/docs", "/openapi.json")
+_OF_PROGRAMS: Final = ("/v1", "/docs", "/openapi.json", "/mcp")
 _CHANGES_NOTHING: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 CONTENT_SECURITY_POLICY: Final = "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 SECURITY_HEADERS: Final = {
@@ -26,8 +26,8 @@ SECURITY_HEADERS: Final = {
 
 
 def is_of_api(path: str) -> bool:
-    """Returns whether programs ask for the path, with the service key, rather than people with a browser."""
-    return any(path == each or path.startswith(f"{each}/") for each in _OF_API)
+    """Returns whether programs ask for the path, with a key, rather than people with a browser."""
+    return any(path == each or path.startswith(f"{each}/") for each in _OF_PROGRAMS)
 
 
 def is_forged(headers: Headers, urls: ConsoleUrls) -> bool:

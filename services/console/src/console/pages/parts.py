@@ -22,6 +22,7 @@ from console.watching.pages import LivePage
 from console.watching.streams import LiveStreams
 
 if TYPE_CHECKING:
+    from console.brand_archives.running import BrandImports
     from console.identity_provider.client import SignInProvider
     from console.pages.brands import BrandNames
     from console.pages.paused_queues import PausedQueues
@@ -54,6 +55,7 @@ class ConsoleParts:
     brand_names: "BrandNames"
     paused_queues: "PausedQueues"
     present_codes: "PresentCodes"
+    imports: "BrandImports"
     navigation: list[NavigationEntry]
     live: LiveStreams
     live_pages: tuple[LivePage, ...]

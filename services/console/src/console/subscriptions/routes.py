@@ -1,6 +1,7 @@
 """Routes of the pages about subscriptions: what their readers have before them, and their dead letters."""
 
 import asyncio
+import re
 from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
@@ -10,7 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
+from console import event_types
 from console.pages import (
+    Form,
     FormData,
     NavigationEntry,
     PageViewer,
@@ -21,13 +24,15 @@ from console.pages import (
     page,
     redirect,
 )
+from console.webhooks.views import as_text, typed_types
 
 LIST: Final = "/subscriptions"
 NAVIGATION: Final = (NavigationEntry("subscriptions", LIST, 29, Scope.OPERATE),)
-DONE: Final = ("removed", "revived")
+DONE: Final = ("made", "removed", "revived")
 """What the page says was done, by the word in its address."""
 _SHOWN: Final = 20
 _LONGEST_PLACE: Final = 19
+_NAME: Final = re.compile("[a-z0-9][a-z0-9-]{0,62}")
 router = APIRouter(include_in_schema=False)
 
 
@@ -35,6 +40,17 @@ router = APIRouter(include_in_schema=False)
 async def list_subscriptions(request: Request, viewer: Viewer) -> Response:
     """The subscriptions, each with its backlog."""
     viewer.check_may(Scope.OPERATE)
+    return await _list(request, viewer)
+
+
+async def _list(
+    request: Request,
+    viewer: PageViewer,
+    *,
+    form: Form | None = None,
+    refusal: str = "",
+    status: int = HTTPStatus.OK,
+) -> Response:
     after = request.query_params.get("after", "").replace("\0", "")[:63]
     parts = await viewer.gather(found=viewer.events.list_subscriptions(after=after or None, limit=_SHOWN))
     found = parts["found"]
@@ -47,11 +63,43 @@ async def list_subscriptions(request: Request, viewer: Viewer) -> Response:
         request,
         viewer,
         "subscriptions/list.html.j2",
+        status=status,
         **parts,
+        typed=form,
+        types=typed_types(form) if form else (),
+        brands=form.all("brands") if form else [],
+        event_types=event_types.with_chosen(event_types.ALL, typed_types(form) if form else ()),
+        refusal=refusal,
         backlogs={name: each for name, each in zip(names, backlogs, strict=True) if isinstance(each, dict)},
         is_continued=bool(after),
         done=done_word(request, DONE),
     )
+
+
+@router.post(LIST)
+async def make_subscription(request: Request, viewer: Viewer, form: FormData) -> Response:
+    """Makes a subscription; one that is there for other events is not changed."""
+    viewer.check_may(Scope.OPERATE)
+    name, most = form.text("name"), form.text("max_deliveries", "10")
+    show = partial(_list, request, viewer, form=form)
+    if not _NAME.fullmatch(name):
+        refusal = viewer.t("subscriptions.no_name", name=name[:63])
+        return await show(refusal=refusal, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+
+    async def act() -> Response:
+        await viewer.events.set_subscription(
+            name,
+            brands=form.all("brands") or None,
+            types=list(typed_types(form)) or None,
+            begin="oldest" if form.text("begin") == "oldest" else "now",
+            # Text that is no number is refused there.
+            max_deliveries=int(most)
+            if most.isascii() and most.isdigit() and len(most) < _LONGEST_PLACE
+            else 0,
+        )
+        return redirect(request, f"{LIST}/{name}?done=made")
+
+    return await once_or_refused(request, viewer, form, act, show)
 
 
 @router.get("/subscriptions/{name}")
@@ -77,6 +125,7 @@ async def _subscription(
         name=name,
         is_continued=after is not None,
         refusal=refusal,
+        as_text=as_text,
         done=done_word(request, DONE),
     )
 

@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from chassis.http.callers import Scope
 from client import RefusedError
+from console import event_types
 from console.ids import parse_id
 from console.list_filters import midnight_of, read_day, read_fields
 from console.pages import (
@@ -100,6 +101,7 @@ def _form_values(accounts: Any, fields: WebhookFields) -> dict[str, Any]:
         "fields": fields,
         "choices": views.account_choices(listed, fields.account),
         "orders": views.ORDERS,
+        "event_types": event_types.with_chosen(event_types.OF_BRANDS, fields.types),
     }
 
 

@@ -20,8 +20,8 @@ class WebhookFields:
 
     name: str = ""
     account: str = ""
-    types: str = ""
-    """One type in each line; empty: all."""
+    types: tuple[str, ...] = ()
+    """Chosen types; none: all."""
     order: str = "none"
     begin: str = "now"
     version: str = ""
@@ -37,7 +37,7 @@ def fields_of(webhook: Mapping[str, Any]) -> WebhookFields:
     return WebhookFields(
         name=webhook["name"],
         account=webhook["account"],
-        types="\n".join(webhook["types"] or ()),
+        types=tuple(webhook["types"] or ()),
         order=webhook["order"],
         version=version_of(webhook),
     )
@@ -47,16 +47,21 @@ def typed_fields(form: Form) -> WebhookFields:
     return WebhookFields(
         name=form.text("name"),
         account=form.text("account"),
-        types="\n".join(form.text("types").replace(",", " ").split()),
+        types=typed_types(form),
         order=form.text("order", "none"),
         begin=form.text("begin", "now"),
         version=form.text("version"),
     )
 
 
+def typed_types(form: Form) -> tuple[str, ...]:
+    """The types of events that are checked."""
+    return tuple(dict.fromkeys(" ".join(form.all("types")).replace(",", " ").split()))
+
+
 def wanted_webhook(fields: WebhookFields) -> dict[str, Any]:
     """Returns the settings to send; malformed values are sent as typed, for the service to refuse."""
-    return {"types": fields.types.split() or None, "order": fields.order, "begin": fields.begin}
+    return {"types": list(fields.types) or None, "order": fields.order, "begin": fields.begin}
 
 
 def account_choices(accounts: Iterable[Mapping[str, Any]], chosen: str) -> tuple[str, ...]:

@@ -1,0 +1,1 @@
+"""The pages about the import of a brand."""
