@@ -1,7 +1,8 @@
-"""The public sites: pages, feeds, site maps. Read-only, without authentication."""
+"""The public sites and their pages; `site_files` has feeds and site maps. Read-only, without authentication."""
 
 import re
 from collections.abc import Sequence
+from functools import partial
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -19,23 +20,20 @@ from messaging import Database
 from publisher import logos, rendering, site_search, store
 from publisher.covers import Covers, Format
 from publisher.domain import SLUG_PATTERN, BrandSlug, PageSlug, Site, clean_line, is_slug, tag_slug
-from publisher.erasure import is_erased
-from publisher.indexnow import key_of
 from publisher.mailing import SubscriptionPages
 from publisher.page_cache import CachedAnswer, PageCache, PageVersions
 from publisher.previews import DraftReader, PreviewPages
 from publisher.rendering import ArticleListPage, Renderer
 from publisher.short_links import LinkClickCounter, ShortLinkRedirector
-from publisher.site_settings import URLS, CustomHostMiddleware, own_stylesheet
+from publisher.site_files import SiteFiles
+from publisher.site_requests import MAX_NUMBER, SiteRequests, brand_of, number_of, slug_of, urls_of
+from publisher.site_settings import CustomHostMiddleware, own_stylesheet
 from publisher.urls import TAKEN, SiteUrls
 from publisher.views import PageViewCounter
 
-_FEED_ENTRIES = 20
 _MAX_WANTED = 100
 _MOST_FOUND = 20
 _MAX_SITES = 1_000
-_MAX_SITEMAP_ENTRIES = 49_999  # The site itself is one more; the protocol's limit is 50,000.
-_MAX_LISTING_NUMBER = 100_000
 
 _COVER_FILE = re.compile(
     rf"(?P<slug>{SLUG_PATTERN.pattern})-(?P<digest>[0-9a-f]{{16}})\.(?P<format>{'|'.join(Format)})"
@@ -48,11 +46,7 @@ _A_WHILE = "public, max-age=300"
 _FOR_THIS_READER = "private, max-age=60"
 _FOR_EVER = "public, max-age=31536000, immutable"
 _HTML = "text/html; charset=utf-8"
-_XML = "application/xml; charset=utf-8"
 _CSS = "text/css; charset=utf-8"
-_RSS = "application/rss+xml; charset=utf-8"
-_ATOM = "application/atom+xml; charset=utf-8"
-_SVG = "image/svg+xml"
 
 
 def create_app(
@@ -69,7 +63,12 @@ def create_app(
 ) -> Starlette:
     """The web application of all sites; without `drafts`, it shows no previews."""
     renderer = Renderer(urls)
-    pages = SitePages(database, renderer, articles_per_page, covers or Covers(database), views)
+    cache = PageCache()
+    requests = SiteRequests(database, renderer, cache)
+    pages = SitePages(
+        database, renderer, articles_per_page, covers or Covers(database), views, requests, cache
+    )
+    files = SiteFiles(database, requests)
     short_links = ShortLinkRedirector(database, urls, clicks)
     previews = PreviewPages(database, drafts, renderer, urls) if drafts else None
     subscriptions = SubscriptionPages(database, renderer, sign_ups_per_hour, proxies)
@@ -83,16 +82,17 @@ def create_app(
             Route("/assets/{name}", rendering.ASSETS.serve),
             Route("/sites/{brand}", pages.to_site),
             Route("/sites/{brand}/", pages.index),
-            Route("/sites/{brand}/feed.xml", pages.feed),
-            Route("/sites/{brand}/rss.xml", pages.rss),
+            Route("/sites/{brand}/feed.xml", files.feed),
+            Route("/sites/{brand}/rss.xml", files.rss),
             Route("/sites/{brand}/search/", pages.search),
             Route("/sites/{brand}/tags/{tag}", pages.tag),
             Route("/sites/{brand}/tags/{tag}/page/{number}", pages.tag),
             Route("/sites/{brand}/authors/{author}", pages.author),
-            Route("/sites/{brand}/sitemap.xml", pages.sitemap),
-            Route("/sites/{brand}/robots.txt", pages.robots),
-            Route("/sites/{brand}/favicon.svg", pages.icon),
-            Route("/sites/{brand}/{key}.txt", pages.engine_key),
+            Route("/sites/{brand}/sitemap.xml", files.sitemap),
+            Route("/sites/{brand}/sitemap-{part}.xml", files.sitemap_part),
+            Route("/sites/{brand}/robots.txt", files.robots),
+            Route("/sites/{brand}/favicon.svg", files.icon),
+            Route("/sites/{brand}/{key}.txt", files.engine_key),
             Route("/sites/{brand}/covers/{file}", pages.cover),
             Route("/sites/{brand}/logo-{digest}.png", pages.logo),
             Route("/sites/{brand}/look-{digest}.css", pages.look),
@@ -129,39 +129,44 @@ class SitePages:
         articles_per_page: int,
         covers: Covers,
         views: PageViewCounter | None,
+        requests: SiteRequests,
+        cache: PageCache,
     ) -> None:
         self._database = database
         self._renderer = renderer
+        self._requests = requests
         self._articles_per_page = articles_per_page
         self._covers = covers
         self._views = views
         self._versions = PageVersions(database)
-        self._page_cache = PageCache()
+        self._page_cache = cache
 
     async def sites(self, request: Request) -> Response:
         async with self._database.connection() as connection:
             sites = await store.sites(connection, _MAX_SITES)
-        return self._page(request, self._renderer_for(request).sites(sites), None)
+        return self._page(request, self._requests.renderer(request).sites(sites), None)
 
     async def all_robots(self, request: Request) -> Response:
         async with self._database.connection() as connection:
             sites = await store.sites(connection, _MAX_SITES)
         return respond(
             request,
-            self._renderer_for(request).robots(sites),
+            self._requests.renderer(request).robots(sites),
             media_type="text/plain",
             cache_control=_A_WHILE,
         )
 
     async def to_site(self, request: Request) -> Response:
-        return RedirectResponse(_urls(request).site(_brand(request)), status_code=308)
+        return RedirectResponse(urls_of(request).site(brand_of(request)), status_code=308)
 
     async def to_article(self, request: Request) -> Response:
-        return RedirectResponse(_urls(request).article(_brand(request), _slug(request)), status_code=308)
+        return RedirectResponse(
+            urls_of(request).article(brand_of(request), slug_of(request)), status_code=308
+        )
 
     async def reserved_article(self, request: Request) -> Response:
         """Serves an article with a slug that is reserved at the root of a host."""
-        if _slug(request) in TAKEN and _urls(request).own is not None:
+        if slug_of(request) in TAKEN and urls_of(request).own is not None:
             return await self.article(request)
         return await self.to_article(request)
 
@@ -169,13 +174,16 @@ class SitePages:
         return await self._list(request, 1)
 
     async def listing(self, request: Request) -> Response:
-        number = _number(request.path_params["number"])
+        number = number_of(request.path_params["number"])
         if number == 1:
-            return RedirectResponse(_urls(request).site(_brand(request)), status_code=308)
+            return RedirectResponse(urls_of(request).site(brand_of(request)), status_code=308)
         return await self._list(request, number)
 
     async def _list(self, request: Request, number: int) -> Response:
-        site = await self._site(request, with_count=True)
+        return await self._requests.kept(request, ("list", number), partial(self._listed, request, number))
+
+    async def _listed(self, request: Request, number: int) -> CachedAnswer:
+        site = await self._requests.site(request, with_count=True)
         total = self._total(site.pages)
         if not 1 <= number <= total:
             raise HTTPException(404)
@@ -183,21 +191,30 @@ class SitePages:
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, self._articles_per_page, offset)
             tags = await site_search.tags_of_site(connection, site) if number == 1 else []
-        body = self._renderer_for(request).index(site, ArticleListPage(tuple(pages), number, total), tags)
-        return self._page(request, body, site)
+        body = self._requests.renderer(request).index(
+            site, ArticleListPage(tuple(pages), number, total), tags
+        )
+        return self._answer(request, body, site)
 
     def _total(self, articles: int) -> int:
         """The number of list pages for so many articles."""
-        return min(max(1, -(-articles // self._articles_per_page)), _MAX_LISTING_NUMBER)
+        return min(max(1, -(-articles // self._articles_per_page)), MAX_NUMBER)
 
     async def tag(self, request: Request) -> Response:
-        site, number = await self._site(request), _number(request.path_params.get("number", "1"))
-        wanted = request.path_params["tag"]
+        number, wanted = number_of(request.path_params.get("number", "1")), request.path_params["tag"]
+        if "number" in request.path_params and number == 1 and is_slug(wanted):
+            return RedirectResponse(
+                urls_of(request).tag(brand_of(request), PageSlug(wanted)), status_code=308
+            )
+        return await self._requests.kept(
+            request, ("tag", wanted, number), partial(self._tagged, request, wanted, number)
+        )
+
+    async def _tagged(self, request: Request, wanted: str, number: int) -> CachedAnswer:
+        site = await self._requests.site(request)
         name = next((tag for tag in site.settings.tags if tag_slug(tag) == wanted), None)
         if name is None or number < 1:
             raise HTTPException(404)
-        if "number" in request.path_params and number == 1:
-            return RedirectResponse(_urls(request).tag(site.brand_slug, tag_slug(name)), status_code=308)
         offset = (number - 1) * self._articles_per_page
         async with self._database.connection() as connection:
             count, pages = await site_search.pages_with_tag(
@@ -207,28 +224,28 @@ class SitePages:
         if not pages:
             raise HTTPException(404)
         tag = site_search.Tag(name, tag_slug(name), count)
-        body = self._renderer_for(request).tag(site, ArticleListPage(tuple(pages), number, total, tag))
-        return self._page(request, body, site)
+        body = self._requests.renderer(request).tag(site, ArticleListPage(tuple(pages), number, total, tag))
+        return self._answer(request, body, site)
 
     async def author(self, request: Request) -> Response:
-        site = await self._site(request, with_count=True)
+        site = await self._requests.site(request, with_count=True)
         author = site.settings.author
         if author is None or author.slug != request.path_params["author"]:
             raise HTTPException(404)
         async with self._database.connection() as connection:
             pages = await store.newest(connection, site.brand_slug, self._articles_per_page)
-        body = self._renderer_for(request).author(site, author, pages)
+        body = self._requests.renderer(request).author(site, author, pages)
         return self._page(request, body, site)
 
     async def search(self, request: Request) -> Response:
-        site = await self._site(request)
+        site = await self._requests.site(request)
         wanted = clean_line(request.query_params.get("q", ""))[:_MAX_WANTED]
         pages = []
         if wanted:
             async with self._database.connection() as connection:
                 pages = await site_search.search_pages(connection, site, wanted, _MOST_FOUND + 1)
         shown = pages[:_MOST_FOUND]
-        body = self._renderer_for(request).search(site, wanted, shown, are_all=len(pages) == len(shown))
+        body = self._requests.renderer(request).search(site, wanted, shown, are_all=len(pages) == len(shown))
         response = self._page(request, body, site, cache_control=_FOR_THIS_READER)
         # The search form is the only form, and submits here.
         response.headers["Content-Security-Policy"] = CONTENT_SECURITY_POLICY.replace(
@@ -237,7 +254,7 @@ class SitePages:
         return response
 
     async def look(self, request: Request) -> Response:
-        site = await self._site(request)
+        site = await self._requests.site(request)
         own = own_stylesheet(site.settings)
         if own is None or _DIGEST.fullmatch(request.path_params["digest"]) is None:
             raise HTTPException(404)
@@ -247,7 +264,7 @@ class SitePages:
 
     async def article(self, request: Request) -> Response:
         brand, slug = request.path_params["brand"], request.path_params["slug"]
-        place = _urls(request), brand, slug
+        place = urls_of(request), brand, slug
         are_slugs = is_slug(brand) and is_slug(slug)
         version = await self._versions.get(BrandSlug(brand), PageSlug(slug)) if are_slugs else None
         if version is None:
@@ -265,34 +282,37 @@ class SitePages:
 
     async def _article(self, request: Request) -> CachedAnswer | None:
         """Renders the article's page; None if it disappeared meanwhile."""
-        site, slug = await self._site(request), _slug(request)
+        site, slug = await self._requests.site(request), slug_of(request)
         async with self._database.connection() as connection:
             page = await store.page(connection, site.brand_slug, slug)
             if page is None or page.taken_down_at is not None:
                 return None
             related = await site_search.related_articles(connection, site, slug)
-        body = self._renderer_for(request).article(site, page, related)
+        body = self._requests.renderer(request).article(site, page, related)
+        return self._answer(request, body, site)
+
+    def _answer(self, request: Request, body: str, site: Site) -> CachedAnswer:
         headers = {"Cache-Control": _BRIEFLY, "Link": self._preloads(request, site)}
         return CachedAnswer.build(body, media_type=_HTML, last_modified=site.changed_at, headers=headers)
 
     async def _without_article(self, request: Request) -> Response:
         """Answers for an address without a visible page: redirects to its new address, or answers 410 or 404."""
-        site, slug = await self._site(request), _slug(request)
+        site, slug = await self._requests.site(request), slug_of(request)
         async with self._database.connection() as connection:
             page = await store.page(connection, site.brand_slug, slug)
             former = None if page else await store.find_former(connection, site.brand_slug, slug)
         if former is not None and former.moved_to is not None:
-            return _moved(_urls(request).article(site.brand_slug, former.moved_to))
+            return _moved(urls_of(request).article(site.brand_slug, former.moved_to))
         if page is None and former is None:
             if slug == "search":
-                return RedirectResponse(_urls(request).search(site.brand_slug), status_code=307)
+                return RedirectResponse(urls_of(request).search(site.brand_slug), status_code=307)
             raise HTTPException(404)
         return HTMLResponse(
-            self._renderer_for(request).gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
+            self._requests.renderer(request).gone(site), status_code=410, headers={"Cache-Control": _BRIEFLY}
         )
 
     async def cover(self, request: Request) -> Response:
-        brand, file = _brand(request), _COVER_FILE.fullmatch(request.path_params["file"])
+        brand, file = brand_of(request), _COVER_FILE.fullmatch(request.path_params["file"])
         if file is None:
             raise HTTPException(404)
         slug, format_ = PageSlug(file["slug"]), Format(file["format"])
@@ -302,14 +322,14 @@ class SitePages:
                 former = await store.find_former(connection, brand, slug)
             if former is None or former.moved_to is None:
                 raise HTTPException(404)
-            return _moved(_urls(request).cover(brand, former.moved_to, f"{file['digest']}.{format_.value}"))
+            return _moved(urls_of(request).cover(brand, former.moved_to, f"{file['digest']}.{format_.value}"))
         response = respond(request, picture, media_type=format_.media_type, cache_control=_FOR_EVER)
         # Other sites show this picture in shared links.
         response.headers["Cross-Origin-Resource-Policy"] = "cross-origin"
         return response
 
     async def logo(self, request: Request) -> Response:
-        brand, digest = _brand(request), request.path_params["digest"]
+        brand, digest = brand_of(request), request.path_params["digest"]
         if _DIGEST.fullmatch(digest) is None:
             raise HTTPException(404)
         async with self._database.connection() as connection:
@@ -320,60 +340,23 @@ class SitePages:
                 raise HTTPException(404)
             # Cached pages may name the previous file.
             headers = {"Cache-Control": _BRIEFLY}
-            return RedirectResponse(_urls(request).logo(brand, logo.digest), status_code=307, headers=headers)
+            return RedirectResponse(
+                urls_of(request).logo(brand, logo.digest), status_code=307, headers=headers
+            )
         return respond(request, body, media_type="image/png", cache_control=_FOR_EVER)
-
-    async def feed(self, request: Request) -> Response:
-        site = await self._site(request)
-        async with self._database.connection() as connection:
-            pages = await store.newest_in_full(connection, site.brand_slug, _FEED_ENTRIES)
-        body = self._renderer_for(request).feed(site, pages)
-        return respond(request, body, media_type=_ATOM, last_modified=site.changed_at, cache_control=_A_WHILE)
-
-    async def rss(self, request: Request) -> Response:
-        site = await self._site(request)
-        async with self._database.connection() as connection:
-            pages = await store.newest_in_full(connection, site.brand_slug, _FEED_ENTRIES)
-        body = self._renderer_for(request).rss(site, pages)
-        return respond(request, body, media_type=_RSS, last_modified=site.changed_at, cache_control=_A_WHILE)
-
-    async def sitemap(self, request: Request) -> Response:
-        site = await self._site(request)
-        async with self._database.connection() as connection:
-            pages = await store.newest(connection, site.brand_slug, _MAX_SITEMAP_ENTRIES)
-            tags = await site_search.tags_of_site(connection, site)
-        body = self._renderer_for(request).sitemap(site, pages, tags)
-        return respond(request, body, media_type=_XML, last_modified=site.changed_at, cache_control=_A_WHILE)
-
-    async def robots(self, request: Request) -> Response:
-        site = await self._site(request)
-        body = self._renderer_for(request).robots([site])
-        return respond(request, body, media_type="text/plain", cache_control=_A_WHILE)
-
-    async def icon(self, request: Request) -> Response:
-        site = await self._site(request)
-        return respond(
-            request, self._renderer_for(request).icon(site), media_type=_SVG, cache_control=_A_WHILE
-        )
-
-    async def engine_key(self, request: Request) -> Response:
-        brand = _brand(request)
-        async with self._database.connection() as connection:
-            key = await key_of(connection, brand)
-        if key is None or key != request.path_params["key"]:
-            raise HTTPException(404)
-        return respond(request, key, media_type="text/plain", cache_control=_BRIEFLY)
 
     async def not_found(self, request: Request, _error: Exception) -> Response:
         try:
-            site = await self._find_site(request)
+            site = await self._requests.find_site(request)
         except DatabaseUnavailableError:
             site = None
-        return HTMLResponse(self._renderer_for(request).not_found(site), status_code=404)
+        return HTMLResponse(self._requests.renderer(request).not_found(site), status_code=404)
 
     async def erased(self, request: Request, _error: Exception) -> Response:
         return HTMLResponse(
-            self._renderer_for(request).not_found(None), status_code=410, headers={"Cache-Control": _BRIEFLY}
+            self._requests.renderer(request).not_found(None),
+            status_code=410,
+            headers={"Cache-Control": _BRIEFLY},
         )
 
     async def unavailable(self, _request: Request, _error: Exception) -> Response:
@@ -392,58 +375,10 @@ class SitePages:
 
     def _preloads(self, request: Request, site: Site | None) -> str:
         """The header `Link`: a proxy may send it before the page (103 Early Hints)."""
-        sheets = self._renderer_for(request).stylesheets(site)
+        sheets = self._requests.renderer(request).stylesheets(site)
         return ", ".join(f"<{sheet}>; rel=preload; as=style" for sheet in sheets)
-
-    def _renderer_for(self, request: Request) -> Renderer:
-        return self._renderer.with_urls(_urls(request))
-
-    async def _site(self, request: Request, *, with_count: bool = False) -> Site:
-        site = await self._find_site(request, with_count=with_count)
-        if site is None:
-            raise HTTPException(await self._status_without_site(request))
-        return site
-
-    async def _status_without_site(self, request: Request) -> int:
-        brand = request.path_params.get("brand", "")
-        if not is_slug(brand):
-            return 404
-        async with self._database.connection() as connection:
-            return 410 if await is_erased(connection, brand) else 404
-
-    async def _find_site(self, request: Request, *, with_count: bool = False) -> Site | None:
-        brand = request.path_params.get("brand", "")
-        if not is_slug(brand):
-            return None
-        async with self._database.connection() as connection:
-            return await store.site(connection, BrandSlug(brand), with_count=with_count)
-
-
-def _urls(request: Request) -> SiteUrls:
-    """The addresses as this visitor sees them."""
-    urls: SiteUrls = request.scope[URLS]
-    return urls
 
 
 def _moved(address: str) -> Response:
     # Permanent, but cached briefly: a page may move back.
     return RedirectResponse(address, status_code=301, headers={"Cache-Control": _A_WHILE})
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= len(str(_MAX_LISTING_NUMBER))):
-        raise HTTPException(404)
-    return int(text)
-
-
-def _brand(request: Request) -> BrandSlug:
-    # A Location header or a statement accepts text of this form only.
-    if not is_slug(request.path_params["brand"]):
-        raise HTTPException(404)
-    return BrandSlug(request.path_params["brand"])
-
-
-def _slug(request: Request) -> PageSlug:
-    if not is_slug(request.path_params["slug"]):
-        raise HTTPException(404)
-    return PageSlug(request.path_params["slug"])

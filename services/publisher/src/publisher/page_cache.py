@@ -1,6 +1,6 @@
 """Keeps rendered pages in memory, and serves them while the database reports no change.
 
-`PageVersions` reads a page's version, `PageCache` holds rendered pages by version, `CachedAnswer` is one of them.
+`PageVersions` and `SiteVersions` read versions, `PageCache` holds rendered pages by version, `CachedAnswer` is one of them.
 """
 
 import gzip
@@ -146,6 +146,21 @@ async def find_versions(
     return {(row[0], row[1]): PageVersion(row[2], tuple(row)[3:]) for row in rows}
 
 
+async def find_site_versions(
+    connection: Connection, brands: Sequence[BrandSlug]
+) -> dict[BrandSlug, Hashable]:
+    """The versions of what the brands' sites list; leaves out brands without a site. See `find_versions`."""
+    rows = await connection.fetch(
+        """
+        select brand_slug, sites.changed_at, sites.xmin, logos.xmin, site_settings.xmin
+        from unnest($1::text[]) as asked (brand_slug) join sites using (brand_slug)
+             left join logos using (brand_slug) left join site_settings using (brand_slug)
+        """,
+        brands,
+    )
+    return {row[0]: tuple(row)[1:] for row in rows}
+
+
 _MOST_AT_ONCE: Final = 100
 
 _Place = tuple[BrandSlug, PageSlug]
@@ -170,3 +185,24 @@ class PageVersions:
         async with self._database.connection() as connection:
             found = await find_versions(connection, places)
         return {place: found.get(place) for place in places}
+
+
+class SiteVersions:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._coalescer: RequestCoalescer[BrandSlug, Hashable] = RequestCoalescer(
+            self._ask, limit=_MOST_AT_ONCE
+        )
+
+    async def get(self, brand: BrandSlug) -> Hashable | None:
+        """The version of the site's lists after the call began; None if there is no site.
+
+        Raises:
+            DatabaseUnavailableError: the database is away.
+        """
+        return await self._coalescer.get(brand)
+
+    async def _ask(self, brands: Sequence[BrandSlug]) -> dict[BrandSlug, Hashable | Exception | None]:
+        async with self._database.connection() as connection:
+            found = await find_site_versions(connection, brands)
+        return {brand: found.get(brand) for brand in brands}

@@ -182,8 +182,14 @@ class Renderer:
         updated = max((page.updated_at for page in pages), default=site.changed_at)
         return self._for_elsewhere("rss.xml.j2", site, pages=pages, updated=updated)
 
-    def sitemap(self, site: Site, pages: Sequence[PageSummary], tags: Sequence[Tag]) -> str:
-        return self._of_site("sitemap.xml.j2", site, pages=pages, tags=tags)
+    def sitemap(
+        self, site: Site, pages: Sequence[PageSummary], tags: Sequence[Tag] = (), *, has_home: bool = True
+    ) -> str:
+        """A site map, or a part of one: `has_home` adds the site's own page, its tags and its author."""
+        return self._of_site("sitemap.xml.j2", site, pages=pages, tags=tags, has_home=has_home)
+
+    def sitemap_of_parts(self, site: Site, parts: int) -> str:
+        return self._of_site("sitemap_of_parts.xml.j2", site, parts=parts)
 
     def icon(self, site: Site) -> str:
         colour = site.accent or accent_colour(site.brand_slug)

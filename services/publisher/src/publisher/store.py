@@ -390,6 +390,16 @@ def _row(publication: RenderedArticle, slug: PageSlug) -> dict[str, Any]:
 
 async def set_canonical_urls(connection: Connection, homes: Mapping[UUID, str | None]) -> None:
     """Stores the canonical addresses of pages; None: their own."""
+    # First the sites, as in `publish`: in another order, two transactions could wait for each other.
+    await connection.execute(
+        """
+        update sites set changed_at = clock_timestamp() where brand_slug in (
+            select brand_slug from unnest($1::uuid[], $2::text[]) as home (content_id, url) join pages using (content_id)
+            where canonical_url is distinct from home.url)
+        """,
+        list(homes),
+        list(homes.values()),
+    )
     await connection.execute(
         """
         update pages set canonical_url = home.url, updated_at = clock_timestamp()
@@ -476,6 +486,18 @@ async def newest(connection: Connection, brand: BrandSlug, limit: int, offset: i
     rows = await connection.fetch(
         f"select {_SUMMARY} from pages where brand_slug = $1 and taken_down_at is null"  # noqa: S608 - names of columns only
         " order by published_at desc, content_id desc limit $2 offset $3",
+        brand,
+        limit,
+        offset,
+    )
+    return [PageSummary(**row) for row in rows]
+
+
+async def oldest(connection: Connection, brand: BrandSlug, limit: int, offset: int) -> list[PageSummary]:
+    """Visible pages, oldest first, so that a new one changes the last slice alone."""
+    rows = await connection.fetch(
+        f"select {_SUMMARY} from pages where brand_slug = $1 and taken_down_at is null"  # noqa: S608 - names of columns only
+        " order by published_at, content_id limit $2 offset $3",
         brand,
         limit,
         offset,

@@ -81,8 +81,13 @@ class SiteUrls(PublicUrls):
     def rss(self, brand: BrandSlug) -> str:
         return f"{self.beginning(brand)}rss.xml"
 
-    def sitemap(self, brand: BrandSlug) -> str:
-        return f"{self.beginning(brand)}sitemap.xml"
+    def sitemap(self, brand: BrandSlug, part: int | None = None) -> str:
+        """The address of the site map, or of one of its parts; the first is 1."""
+        return (
+            f"{self.beginning(brand)}sitemap.xml"
+            if part is None
+            else f"{self.beginning(brand)}sitemap-{part}.xml"
+        )
 
     def icon(self, brand: BrandSlug) -> str:
         return f"{self.beginning(brand)}favicon.svg"

@@ -7,6 +7,7 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from chassis.http.public import SECURITY_HEADERS
+from publisher import sitemaps
 from tests.fixtures.publisher.readers import ATOM, ORIGIN, SITE, SITEMAP, Web
 
 
@@ -104,6 +105,34 @@ async def test_site_maps_and_robots_lead_to_every_page(web: Web) -> None:
     root = await web.tree("/")
     assert root.xpath("//main//h2/a/text()") == ["Tea & Time", "The Daily Grind"]
     assert "1 article" in root.text_content()
+
+
+async def test_a_long_site_map_is_a_list_of_parts_and_a_new_article_changes_the_last_one(
+    web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sitemaps, "ENTRIES", 2)
+
+    async def listed(path: str) -> list[str]:
+        return [loc.text for loc in (await web.xml(f"/sites/daily-grind/{path}")).iter(f"{SITEMAP}loc")]
+
+    for number in range(1, 4):
+        await web.publish(slug=f"article-{number}", title=f"Article {number}")
+    assert await listed("sitemap.xml") == [f"{SITE}sitemap-1.xml", f"{SITE}sitemap-2.xml"]
+    first = await listed("sitemap-1.xml")
+    assert first == [SITE, f"{SITE}article-1", f"{SITE}article-2"]
+    assert await listed("sitemap-2.xml") == [f"{SITE}article-3"]
+    await web.publish(slug="article-4", title="Article 4")
+    assert await listed("sitemap-1.xml") == first
+    assert await listed("sitemap-2.xml") == [f"{SITE}article-3", f"{SITE}article-4"]
+    for nothing in (
+        "sitemap-0.xml",
+        "sitemap-3.xml",
+        "sitemap-x.xml",
+        "sitemap--1.xml",
+        "sitemap-9999999.xml",
+    ):
+        assert (await web.get(f"/sites/daily-grind/{nothing}")).status_code == 404
+    assert (await web.get("/sites/nobody/sitemap-1.xml")).status_code == 404
 
 
 async def test_an_empty_service_says_that_nothing_is_published(web: Web) -> None:

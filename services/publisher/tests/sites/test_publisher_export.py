@@ -16,7 +16,7 @@ from pydantic import SecretStr
 from chassis import ServiceKey
 from chassis.testing import serving
 from messaging import Database
-from publisher import store
+from publisher import sitemaps, store
 from publisher.api import create_api
 from publisher.domain import Author, BrandSlug, MenuEntry, SiteSettings
 from publisher.http_api import create_app
@@ -150,6 +150,28 @@ async def test_where_the_files_will_be_is_what_canonical_addresses_and_feeds_say
             file = address.removeprefix("https://static.example/news/") or "index.html"
             assert f"daily-grind/{file}" in archive.namelist(), address
     assert not [text for text in texts if ORIGIN in text]
+
+
+@pytest.mark.extended
+async def test_a_long_site_map_is_exported_in_parts(
+    brandctl: Operator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sitemaps, "ENTRIES", 2)
+    await brandctl.json("export", "daily-grind", "site.zip", "--address", "https://static.example/news/")
+    with ZipFile(tmp_path / "site.zip") as archive:
+        names = archive.namelist()
+        parts = etree.fromstring(archive.read("daily-grind/sitemap.xml")).xpath(
+            "//*[local-name()='loc']/text()"
+        )
+        assert len(parts) > 1
+        listed = []
+        for address in parts:
+            part = archive.read(f"daily-grind/{address.removeprefix('https://static.example/news/')}")
+            listed += etree.fromstring(part).xpath("//*[local-name()='loc']/text()")
+    files = [address.removeprefix("https://static.example/news/") or "index.html" for address in listed]
+    assert len(set(files)) == len(files)
+    assert {f"daily-grind/{file}" for file in files} <= set(names)
+    assert "daily-grind/cold-brew.html" in {f"daily-grind/{file}" for file in files}
 
 
 async def test_only_who_may_operate_exports_and_only_to_an_address(brandctl: Operator) -> None:

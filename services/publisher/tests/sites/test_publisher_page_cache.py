@@ -153,6 +153,55 @@ async def test_what_is_taken_down_or_deleted_is_gone_at_once_and_back_at_once(re
     assert (await replicas.seen(**{"If-None-Match": etag})).status_code == 410
 
 
+LISTS = ("", "feed.xml", "rss.xml", "sitemap.xml", "tags/brew")
+
+
+@pytest.mark.parametrize("path", LISTS)
+async def test_a_list_is_as_its_articles_are_at_once(replicas: Replicas, path: str) -> None:
+    async def shown() -> str:
+        answer = await replicas.seen(f"/sites/daily-grind/{path}")
+        return answer.text if answer.status_code == 200 else ""
+
+    async with replicas.database.transaction() as tx:
+        await site_settings.save(tx.connection, BRAND, SiteSettings(tags=["brew"]))
+    assert (await replicas.seen(f"/sites/daily-grind/{path}")).status_code == 404
+    await replicas.publish(keyword="brew", title="Brew at home")
+    first = await shown()
+    assert "cold-brew" in first
+    assert await shown() == first
+    other = {"content_id": str(uuid4()), "slug": "hot-brew", "title": "Hot brew", "keyword": "hot brew"}
+    await replicas.publish(**other)
+    assert "hot-brew" in await shown()
+    async with replicas.database.transaction() as tx:
+        await store.take_down(tx.connection, replicas.publication(**other, updated_at=LATER).article)
+    assert "hot-brew" not in await shown()
+    await replicas.publish(slug="iced-brew", keyword="brew", title="Brew at home", updated_at=LATER)
+    assert "iced-brew" in await shown()
+    # A page's own change of a time is one, too.
+    await replicas.execute("update pages set updated_at = '2020-01-01'; update sites set changed_at = now()")
+    assert ("2020-01-01" in await shown()) == (path in {"feed.xml", "sitemap.xml"})
+    async with replicas.database.transaction() as tx:
+        await store.set_canonical_urls(
+            tx.connection, {UUID(replicas.content_id): "https://elsewhere.example/brew"}
+        )
+    assert "2020-01-01" not in await shown()
+    async with replicas.database.transaction() as tx:
+        await site_settings.save(tx.connection, BRAND, SiteSettings(address="https://grind.example"))
+    assert ("grind.example" in await shown()) == (path != "tags/brew")
+    async with replicas.database.transaction() as tx:
+        assert await store.delete(tx.connection, UUID(replicas.content_id), BRAND)
+    assert "iced-brew" not in await shown()
+
+
+async def test_a_list_that_is_known_is_not_sent_again(replicas: Replicas) -> None:
+    await replicas.publish()
+    for path in ("", "feed.xml", "sitemap.xml"):
+        known = (await replicas.seen(f"/sites/daily-grind/{path}")).headers
+        again = await replicas.seen(f"/sites/daily-grind/{path}", **{"If-None-Match": known["etag"]})
+        assert (again.status_code, again.content) == (304, b""), path
+        assert again.headers["cache-control"] == known["cache-control"]
+
+
 async def test_a_page_that_moves_leads_on_at_once(replicas: Replicas) -> None:
     await replicas.publish()
     await replicas.seen()

@@ -10,12 +10,13 @@ from lxml import etree
 from lxml import html as lxml_html
 
 from messaging import Database
-from publisher import store
-from publisher.domain import Author, BrandSlug, SiteSettings
+from publisher import site_search, store
+from publisher.domain import Author, BrandSlug, PageSlug, SiteSettings
 from publisher.http_api import create_app
 from publisher.site_settings import store as site_settings
 from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
+from tests.fixtures.explained import ExplainedConnection
 
 ORIGIN = "https://blog.example.org"
 SITE = "/sites/daily-grind/"
@@ -217,3 +218,25 @@ async def test_pages_of_before_are_found_once_the_database_is_up_to_date(brewers
         )
         await connection.execute(migration.read_text())
     assert await brewers.found("espresso") == ["Espresso machines at home", "Burr grinders for espresso"]
+
+
+@pytest.mark.extended
+async def test_links_to_read_on_are_looked_for_among_the_newest_articles_alone(database: Database) -> None:
+    async with database.connection() as connection:
+        await connection.execute("insert into sites values ('large', 'Large', '', 'en')")
+        await connection.execute(
+            """
+            insert into pages (content_id, brand_slug, slug, keyword, title, meta_description, body_html, sections, sources, cited,
+                word_count, content_updated_at, markup_version, published_at)
+            select gen_random_uuid(), 'large', 'page-' || n, 'tea', 'Tea number ' || n, '', '', '[]', '[]', '{}', 1, now(), 1,
+                now() - n * interval '1 minute'
+            from generate_series(1, 5000) as n
+            """
+        )
+        await connection.execute(
+            "analyze pages; set enable_seqscan = off; set enable_bitmapscan = off; set enable_sort = off"
+        )
+        explained: Any = ExplainedConnection(connection)
+        found = await site_search.related(explained, BrandSlug("large"), PageSlug("page-4000"), 3)
+    assert [each.slug for each in found] == ["page-1", "page-2", "page-3"]
+    assert explained.rows_read <= 2_001

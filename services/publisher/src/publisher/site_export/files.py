@@ -3,17 +3,18 @@
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Final
 
 from messaging import Database
-from publisher import logos, site_search, store
+from publisher import logos, site_search, sitemaps, store
 from publisher.covers import Covers, Format
-from publisher.domain import PageSummary, Site
+from publisher.domain import ArticlePage, PageSummary, Site
 from publisher.rendering import ASSETS, ArticleListPage, Renderer, cover_of
 from publisher.site_export.urls import FileUrls
 from publisher.site_settings import own_stylesheet
 
-MOST_PAGES: Final = 49_999
+MOST_PAGES: Final = 50_000
 _FEED_ENTRIES: Final = 20
 
 
@@ -72,7 +73,7 @@ class SiteExport:
                 yield ExportedFile(
                     _name(self._urls.logo(brand, self._site.logo.digest)), logo, is_packed=True
                 )
-        for file in self._lists(pages, tags):
+        for file in chain(self._lists(pages, tags), self._for_programs(pages, newest, tags)):
             yield file
         for tag in tags:
             async for file in self._tag(tag):
@@ -84,11 +85,6 @@ class SiteExport:
             yield self._page(
                 self._urls.article(brand, before), partial(Renderer.moved, site=self._site, slug=now)
             )
-        elsewhere = self._renderer_at("")
-        yield _text("feed.xml", elsewhere.feed(self._site, newest))
-        yield _text("rss.xml", elsewhere.rss(self._site, newest))
-        yield _text("sitemap.xml", elsewhere.sitemap(self._site, pages, tags))
-        yield _text("robots.txt", elsewhere.robots([self._site]))
 
     def _lists(self, pages: Sequence[PageSummary], tags: Sequence[site_search.Tag]) -> Iterator[ExportedFile]:
         brand = self._site.brand_slug
@@ -104,6 +100,25 @@ class SiteExport:
                 self._urls.author(brand, author.slug),
                 partial(Renderer.author, site=self._site, author=author, pages=newest),
             )
+
+    def _for_programs(
+        self, pages: Sequence[PageSummary], newest: Sequence[ArticlePage], tags: Sequence[site_search.Tag]
+    ) -> Iterator[ExportedFile]:
+        site, renderer = self._site, self._renderer_at("")
+        yield _text("feed.xml", renderer.feed(site, newest))
+        yield _text("rss.xml", renderer.rss(site, newest))
+        yield _text("robots.txt", renderer.robots([site]))
+        parts = sitemaps.parts_of(len(pages))
+        if parts == 1:
+            yield _text("sitemap.xml", renderer.sitemap(site, pages, tags))
+            return
+        yield _text("sitemap.xml", renderer.sitemap_of_parts(site, parts))
+        oldest = pages[::-1]
+        for part in range(1, parts + 1):
+            listed = oldest[(part - 1) * sitemaps.ENTRIES : part * sitemaps.ENTRIES]
+            has_home = part == 1
+            text = renderer.sitemap(site, listed, tags if has_home else (), has_home=has_home)
+            yield _text(_name(self._urls.sitemap(site.brand_slug, part)), text)
 
     async def _tag(self, tag: site_search.Tag) -> AsyncIterator[ExportedFile]:
         brand = self._site.brand_slug
