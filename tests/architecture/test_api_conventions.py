@@ -88,6 +88,8 @@ VERBS = frozenset(
 FREE_OF_CODES = (
     # Public pages are refused in HTML.
     "services/publisher/src/publisher/http_api.py",
+    "services/publisher/src/publisher/site_files.py",
+    "services/publisher/src/publisher/site_requests.py",
     "services/publisher/src/publisher/mailing/pages.py",
     "services/publisher/src/publisher/short_links/redirects.py",
     "services/social/src/social/http_api.py",
