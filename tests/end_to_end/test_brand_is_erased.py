@@ -351,7 +351,7 @@ async def test_every_table_that_names_brands_is_thought_of(everything: FilledBra
             "notification_messages",
             "notification_routes",
         },
-        "events": {"events", "webhooks", "incoming_hooks"},
+        "events": {"events", "brand_heads", "webhooks", "incoming_hooks"},
     }
     for service, database in everything.databases.items():
         async with database.connection() as connection:

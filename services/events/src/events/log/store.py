@@ -152,9 +152,19 @@ async def _fetch(
     return list(map(_event, rows))
 
 
+async def forget_brand(connection: Connection, brand: str) -> None:
+    """Forgets that there were events of the brand; the caller has deleted them."""
+    await connection.execute("delete from brand_heads where brand_slug = $1", brand)
+
+
 async def maintain(connection: Connection, kept_days: int) -> None:
     """Makes the partitions of the coming days, and forgets the days that are over for so long."""
     await connection.execute("select maintain_events($1)", kept_days)
+    # Brands without an event. Without waiting: who stores events holds rows of this table, too.
+    await connection.execute(
+        "delete from brand_heads where brand_slug in (select b.brand_slug from brand_heads b, log_head h"
+        " where b.position <= h.forgotten for no key update of b skip locked)"
+    )
 
 
 def _event(row: Any) -> LoggedEvent:
