@@ -57,6 +57,27 @@ CORPUS: Sequence[Json] = (
     ),
 )
 
+HOOKS: Sequence[Json] = (
+    row("Incoming webhooks"),
+    graph(
+        "Requests that wait",
+        target("max(brand_engine_hook_requests_waiting)", "waiting"),
+        description="Stored, and not yet taken by the orchestrator. Each is sent again until it answers.",
+    ),
+    graph(
+        "Longest wait",
+        target("max(brand_engine_hook_requests_oldest_waiting_seconds)", "oldest"),
+        unit="s",
+        description="Some seconds at most, unless the orchestrator is away: brandctl hooks arrivals says why.",
+    ),
+    graph(
+        "Refused",
+        target(rate("hook_requests_refused_total", "reason", where='job="events"'), "{{reason}}"),
+        unit="ops",
+        description="By code. signature_invalid: a wrong secret, or somebody tries; body_not_mapped: the sender or the definition has changed.",
+    ),
+)
+
 RECEIPTS: Sequence[Json] = (
     row("On other people's servers"),
     graph(
@@ -191,6 +212,7 @@ def service(name: str) -> Json:
             *(CORPUS if name == "research" else ()),
             *((*WRITING, *SCHEDULES) if name == "orchestrator" else ()),
             *(RECEIPTS if name in {"publisher", "social"} else ()),
+            *(HOOKS if name == "events" else ()),
             *requests(job),
             row("Outbox"),
             graph(

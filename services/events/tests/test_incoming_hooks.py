@@ -519,3 +519,52 @@ async def test_keys_make_hooks_of_their_brands_with_both_scopes(
     for path in (foreign, f"{foreign}/arrivals"):
         assert (await sender.get(path, headers=both)).status_code == 404
     assert (await sender.delete(foreign, headers=both)).status_code == 404
+
+
+async def test_metrics_tell_of_what_waits_and_of_refusals(
+    api: httpx.AsyncClient,
+    sender: httpx.AsyncClient,
+    orchestrator: Orchestrator,
+    service: EventsService,
+) -> None:
+    secret = await make(api)
+    await make(api, path="/v1/brands/rival/hooks/cms", kind="path")
+
+    async def metric(name: str, **labels: str) -> float | None:
+        shown = ",".join(f'{label}="{value}"' for label, value in labels.items())
+        line = f"brand_engine_{name}{{{shown}}} " if labels else f"brand_engine_{name} "
+        # As often as nobody waits for.
+        await service.metrics.sample()
+        text = (await sender.get("/metrics")).text
+        return next((float(each.split()[-1]) for each in text.splitlines() if each.startswith(line)), None)
+
+    assert await metric("hook_requests_waiting") == 0
+    assert await metric("hook_requests_oldest_waiting_seconds") == 0
+    assert await metric("hook_requests_refused_total", reason="hook_stale") == 0
+    await orchestrator.stop()
+    assert (await sender.post(DOOR, **signed(secret))).status_code == 202
+    async with service.database.connection() as connection:
+        await connection.execute("update hook_arrivals set received_at = now() - interval '700 seconds'")
+    assert await metric("hook_requests_waiting") == 1
+    age = await metric("hook_requests_oldest_waiting_seconds")
+    assert age is not None
+    assert 700 <= age < 900
+
+    await sender.post(DOOR, json=BODY)
+    await sender.post("/v1/hooks/acme.none", json=BODY)
+    assert await metric("hook_requests_refused_total", reason="signature_invalid") == 1
+    assert await metric("hook_requests_refused_total", reason="unknown_hook") == 1
+
+    await orchestrator.begin()
+    # Also what the orchestrator refuses: the brand is gone there.
+    async with orchestrator.database.connection() as connection:
+        await connection.execute("delete from brands where slug = 'acme'")
+    async with service.database.connection() as connection:
+        await connection.execute("update hook_arrivals set due_at = now()")
+
+    async def refused() -> bool:
+        return await metric("hook_requests_refused_total", reason="unknown_brand") == 1
+
+    await eventually(refused)
+    assert await metric("hook_requests_waiting") == 0
+    assert await metric("hook_requests_oldest_waiting_seconds") == 0

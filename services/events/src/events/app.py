@@ -14,6 +14,7 @@ from events.http_api import create_api
 from events.incoming_hooks import forwarding
 from events.incoming_hooks import store as incoming_hooks
 from events.incoming_hooks.forwarding import HookForwarder
+from events.incoming_hooks.metrics import add_hook_metrics
 from events.live.follower import EventFollower
 from events.log import recording, store
 from events.settings import Settings
@@ -66,13 +67,16 @@ def build(settings: Settings) -> EventsService:
     pairs = [PairAccess("monitor", settings.monitor_to_events_key, READ_BY_MONITOR, scopes=OPERATORS_READING)]
     callers = PairKeys(callers_by_key(keeper, settings.service_key, service.closes), pairs)
     gateway = _gateway(settings)
-    service.serve(create_api(service.database, callers, service.follower, gateway))
+    count_refusal = add_hook_metrics(service.metrics)
+    service.serve(
+        create_api(service.database, callers, service.follower, gateway, count_refused_hook=count_refusal)
+    )
     if gateway is not None:
         service.webhooks = WebhookSender(service.database, gateway)
         service.closes(service.webhooks)
         service.poll("webhooks", service.webhooks.tick, every=EVERY)
     if keeper is not None:
-        forwarder = HookForwarder(service.database, keeper)
+        forwarder = HookForwarder(service.database, keeper, count_refusal)
         service.closes(forwarder)
         service.poll("incoming hooks", forwarder.forward_due, every=forwarding.EVERY)
     service.background("live events", service.follower.follow)

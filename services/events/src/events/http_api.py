@@ -7,6 +7,7 @@ from chassis.http.audit.routes import keep_audit_log
 from chassis.http.callers import Authorise
 from events import problem_codes
 from events.feed_routes import feed_routes
+from events.incoming_hooks.metrics import CountRefusal, uncounted
 from events.incoming_hooks.receiving import IncomingHooks
 from events.incoming_hooks.routes import ROTATE, SHOWN_ONCE, hook_routes
 from events.live.follower import EventFollower
@@ -27,8 +28,10 @@ def create_api(
     authorise: Authorise,
     follower: EventFollower,
     gateway: WebhookGateway | None = None,
+    *,
+    count_refused_hook: CountRefusal = uncounted,
 ) -> FastAPI:
-    """Builds the API; without a gateway no webhook can be made."""
+    """Builds the API; without a gateway no webhook can be made. `count_refused_hook` counts refused requests to incoming webhooks."""
     app = api(
         "Brand Engine: events",
         authorise,
@@ -53,5 +56,5 @@ def create_api(
     # Taking events changes nothing that anybody would look up.
     keep_audit_log(app, database, changes_nothing=(PULL, ACKNOWLEDGE), shown_once=SHOWN_ONCE)
     # Around all of it: senders have no API key.
-    app.add_middleware(IncomingHooks, database=database)
+    app.add_middleware(IncomingHooks, database=database, count_refusal=count_refused_hook)
     return app

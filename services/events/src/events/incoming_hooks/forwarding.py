@@ -8,6 +8,7 @@ import structlog
 
 from chassis.http.client import PassingError, Peer, ServiceClient, UnusableAnswerError
 from events.incoming_hooks import store
+from events.incoming_hooks.metrics import CountRefusal, uncounted
 from events.incoming_hooks.store import ArrivalState, WaitingCommand
 from messaging import Database
 
@@ -27,8 +28,11 @@ _LONGEST_DETAIL: Final = 500
 class HookForwarder:
     """Sends each waiting arrival as a message with the arrival's id, so that the orchestrator does it once."""
 
-    def __init__(self, database: Database, orchestrator: Peer) -> None:
+    def __init__(
+        self, database: Database, orchestrator: Peer, count_refusal: CountRefusal = uncounted
+    ) -> None:
         self._database = database
+        self._count_refusal = count_refusal
         self._http = ServiceClient(orchestrator, timeout_seconds=_SECONDS, max_bytes=1_000_000)
 
     async def aclose(self) -> None:
@@ -68,6 +72,8 @@ class HookForwarder:
                 code=result.get("code"),
                 detail=None if detail is None else str(detail)[:_LONGEST_DETAIL],
             )
+        if not is_done:
+            self._count_refusal(str(result.get("code")))
         log.info("hook_forwarded", hook=f"{command.brand}.{command.hook}", status=result["status"])
 
     async def _postpone(self, command: WaitingCommand, why: str) -> None:

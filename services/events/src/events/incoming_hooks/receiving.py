@@ -35,6 +35,7 @@ from chassis.http.problems import ProblemResponse
 from events import problem_codes as codes
 from events.incoming_hooks import store
 from events.incoming_hooks.definition import HookKind, MissingValueError, command_data, is_wanted
+from events.incoming_hooks.metrics import CountRefusal, uncounted
 from events.incoming_hooks.signatures import (
     SignatureError,
     StaleError,
@@ -87,9 +88,10 @@ class MinuteCounter:
 class IncomingHooks:
     """ASGI middleware around the API: answers what is under `/v1/hooks/`, and passes all else on."""
 
-    def __init__(self, app: ASGIApp, *, database: Database) -> None:
+    def __init__(self, app: ASGIApp, *, database: Database, count_refusal: CountRefusal = uncounted) -> None:
         self._app = app
         self._database = database
+        self._count_refusal = count_refusal
         self._taken = MinuteCounter(PER_MINUTE)
         self._noted = MinuteCounter(REFUSALS_PER_MINUTE)
 
@@ -100,6 +102,7 @@ class IncomingHooks:
         try:
             response = await self._answer(Request(scope, receive), scope["path"].removeprefix(PREFIX))
         except RefusalError as error:
+            self._count_refusal(error.code.code)
             response = ProblemResponse.of(error)
         except DatabaseUnavailableError:
             response = ProblemResponse.coded(

@@ -23,6 +23,7 @@ _COLUMNS: Final = (
     " created_by, created_at"
 )
 _PRUNED_AT_ONCE: Final = 5_000
+_MOST_COUNTED: Final = 100_000
 
 
 class ArrivalState(StrEnum):
@@ -307,6 +308,19 @@ async def postpone(connection: Connection, arrival_id: UUID, after: timedelta, d
         after,
         detail,
     )
+
+
+async def read_backlog(connection: Connection) -> tuple[int, float]:
+    """The number of arrivals that wait for the orchestrator, counted up to 100,000, and the age of the oldest in seconds (0: none)."""
+    row = await connection.fetchrow(
+        """
+        select count(*) as number, coalesce(extract(epoch from now() - min(received_at)), 0)::float8 as age
+        from (select received_at from hook_arrivals where state = 'waiting' order by due_at limit $1) as waiting
+        """,
+        _MOST_COUNTED,
+    )
+    assert row is not None
+    return row["number"], max(0.0, row["age"])
 
 
 async def prune(connection: Connection) -> None:
