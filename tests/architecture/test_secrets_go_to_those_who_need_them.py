@@ -29,6 +29,11 @@ def of_providers(service: str) -> set[str]:
     return OF_PROVIDERS if service == "gateway" else set()
 
 
+def of_broker(service: str) -> set[str]:
+    """The monitor makes users of other systems, if an operator gives it the address."""
+    return {"RABBITMQ_API_URL"} if service == "monitor" else set()
+
+
 def of_pairs(service: str) -> set[str]:
     """Of those that it asks, and those that ask it: no other's."""
     return {"_TO_".join(pair).upper() + "_KEY" for pair in PAIRS if service in pair}
@@ -72,6 +77,7 @@ def is_address(name: str) -> bool:
             "PROMETHEUS_URL",
             "ALERTMANAGER_URL",
             "RUNBOOK_URL",
+            "BROKER_PUBLIC_URL",
         }
         or name.removesuffix("_URL").lower() in services.PROCESSES
     )
@@ -80,7 +86,9 @@ def is_address(name: str) -> bool:
 @pytest.mark.parametrize("service", services.PROCESSES)
 def test_a_service_asks_for_the_secrets_that_it_uses(service: str) -> None:
     needed = {name.upper() for name in used(service)} & {"SERVICE_KEY"}
-    assert declared(service) == of_the_library(service) | needed | of_pairs(service) | of_providers(service)
+    assert declared(service) == of_the_library(service) | needed | of_pairs(service) | of_providers(
+        service
+    ) | of_broker(service)
 
 
 @pytest.mark.parametrize("service", services.PROCESSES)
@@ -96,6 +104,7 @@ def test_on_this_machine(service: str, tmp_path: Path, monkeypatch: pytest.Monke
         database_url="postgresql://own",
         service_key="the-key",
         corpus=tmp_path,
+        broker_api="http://own-administrators",
     )
     secrets = {"SERVICE_KEY", "POSTGRES_URL", "RABBITMQ_API_URL", *OF_PROVIDERS, *declared(service)}
     assert given.keys() & secrets == declared(service)

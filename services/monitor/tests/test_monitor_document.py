@@ -45,8 +45,11 @@ async def test_the_monitor_is_as_documented(
         "path.notification_id": noticed,
         "body.account": ["ops"],
     }
-    # No Prometheus and no Alertmanager is connected.
+    # No Prometheus, no Alertmanager and no management API is connected.
     unreached = [
+        "POST /v1/broker-users",
+        "POST /v1/broker-users/{key_id}/rotate",
+        "DELETE /v1/broker-users/{key_id}",
         "POST /v1/alerts/{alert_id}/acknowledge",
         "POST /v1/alerts/{alert_id}/silence",
         "POST /v1/alerts/silences/{silence_id}/end",

@@ -28,6 +28,7 @@ async def test_nothing_that_is_asked_makes_the_monitor_fail(
             {"queue": "publisher-commands", "type": "content.publish", "until": now, "limit": 1},
             {"ids": ids[:2], "limit": 2},
             {"reason": "not needed"},
+            {"key_id": "0123456789AB"},
             {
                 "address": "bob@acme.example",
                 "language": "de",

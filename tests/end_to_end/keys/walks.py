@@ -319,6 +319,7 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
         # The same for everybody.
         "alert_id": Place("0123456789abcdef", "0123456789abcdef"),
         "silence_id": Place(newest, newest),
+        "key_id": Place("0123456789AB", "0123456789AB"),
         "dead_letter_id": Place(newest),
         "/v1/dead-letters group": Place(group["group"], "0123456789abcdef"),
         "/v1/dead-letters before": Place(newest),
@@ -352,6 +353,7 @@ async def fill_monitor(walk: Walk, database: Database) -> None:
             "reason": "not theirs",
         },
         "PUT /v1/notifications/routes/{name}": {"account": "ops"},
+        "POST /v1/broker-users": {"key_id": "0123456789AB"},
     }
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Final
+from urllib.parse import urlsplit
 
 import httpx
 
@@ -93,6 +94,7 @@ def environment(
     service_key: str,
     corpus: Path,
     gateway_keys: Path | None = None,
+    broker_api: str | None = None,
 ) -> dict[str, str]:
     """Returns the caller's environment, overlaid with this run's settings.
 
@@ -103,6 +105,7 @@ def environment(
         database_url: the service's own.
         service_key: the operator's key; services get its hash, and each pair of services a key of its own.
         corpus: the folder of documents.
+        broker_api: the management API of the broker, for the monitor, which makes users of other systems.
         gateway_keys: file with the keys that encrypt providers' keys, unless the caller's environment has some.
     """
     inherited = _inherited()
@@ -137,6 +140,8 @@ def environment(
         settings["GATEWAY_KEYS_FILE"] = str(gateway_keys)
     if service == "monitor":
         settings |= {f"{name.upper()}_URL": addresses.url(name) for name in ("social", "publisher", "events")}
+        if broker_api is not None and rabbitmq_url is not None:
+            settings |= {"RABBITMQ_API_URL": broker_api, "BROKER_PUBLIC_URL": _without_user(rabbitmq_url)}
     if service == "console":
         settings |= {f"{name.upper()}_URL": addresses.url(name) for name in PROCESSES}
     if service in {"publisher", "social"}:
@@ -144,12 +149,24 @@ def environment(
     return inherited | settings
 
 
+def _without_user(url: str) -> str:
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
 _OF_THE_GATEWAY: Final = frozenset(
     {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_KEYS_FILE", "GATEWAY_MODEL_API_KEY", "OIDC_CLIENT_SECRET"}
 )
 """Providers' keys, and the keys that encrypt them."""
 _NOT_INHERITED: Final = frozenset(
-    {"DATABASE_URL", "POSTGRES_URL", "RABBITMQ_API_URL", "RABBITMQ_URL", "SERVICE_KEY"}
+    {
+        "DATABASE_URL",
+        "POSTGRES_URL",
+        "RABBITMQ_API_URL",
+        "RABBITMQ_API_URL_FILE",
+        "RABBITMQ_URL",
+        "SERVICE_KEY",
+    }
 )
 """Variables that services do not inherit: administrators' addresses, and settings that each service gets separately."""
 

@@ -172,6 +172,7 @@ def _start(stack: LocalStack, corpus: Path, overlay: Mapping[str, dict[str, str]
             service_key=stack.service_key,
             corpus=corpus,
             gateway_keys=folder.gateway_keys(),
+            broker_api=broker.api,
         )
         | overlay.get(name, {})
         for name in services.PROCESSES

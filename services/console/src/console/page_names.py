@@ -24,6 +24,7 @@ PAGES: Final[Mapping[str, str]] = {
     "audits": "audits",
     "backbone": "backbone",
     "brands": "start_here",
+    "broker-users": "broker_users",
     "calendar": "calendar",
     "canary-replays": "dead_letters",
     "chain": "messages",

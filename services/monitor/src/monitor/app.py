@@ -14,6 +14,7 @@ from messaging import CommitLoss, Database, QueuePolicy, Service, Transaction, o
 from messaging.topology import work_queues
 from monitor import alerts, dead_letters, ledger, notifications
 from monitor.backups import BackupAge
+from monitor.broker_users import BrokerUsers
 from monitor.certificates import ProxyCertificates, https_hosts
 from monitor.erasure import erase
 from monitor.http_api import create_api
@@ -85,6 +86,9 @@ def build(settings: Settings) -> Service:
             prometheus=prometheus,
             alertmanager=alertmanager,
             runbooks=settings.runbook_url,
+            broker_users=BrokerUsers(
+                settings.rabbitmq_api_url, settings.broker_vhost, settings.broker_public_url
+            ),
         )
     )
     if gateway is not None and notifier is not None:

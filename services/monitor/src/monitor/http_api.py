@@ -18,6 +18,7 @@ from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from monitor import dead_letters, problem_codes
 from monitor.alerts import AlertmanagerClient, PrometheusClient, alert_routes
+from monitor.broker_users import SHOWN_ONCE, BrokerUsers, broker_user_routes
 from monitor.dead_letters import DeadLetterOperations
 from monitor.invitations import invitation_routes
 from monitor.ledger import ledger_routes
@@ -41,6 +42,7 @@ def create_api(
     prometheus: PrometheusClient | None = None,
     alertmanager: AlertmanagerClient | None = None,
     runbooks: str | None = None,
+    broker_users: BrokerUsers | None = None,
 ) -> FastAPI:
     """The API application; without a gateway, it refuses changes of notification routes and test messages."""
     app = api(
@@ -51,7 +53,7 @@ def create_api(
         codes=(*problem_codes.ALL, *MESSAGE_CODES),
         larger_bodies=EDIT_BODIES,
         answers=database,
-        shown_once=[dead_letters.REVEAL],
+        shown_once=[dead_letters.REVEAL, *SHOWN_ONCE],
         description=DESCRIPTION,
     )
     add_routes(
@@ -67,6 +69,12 @@ def create_api(
         message_routes(database),
         doctor_routes(database),
         backbone_routes(database),
+        broker_user_routes(broker_users or BrokerUsers(None, "/")),
     )
-    keep_audit_log(app, database, changes_nothing=[dead_letters.OUTCOMES], shown_once=[dead_letters.REVEAL])
+    keep_audit_log(
+        app,
+        database,
+        changes_nothing=[dead_letters.OUTCOMES],
+        shown_once=[dead_letters.REVEAL, *SHOWN_ONCE],
+    )
     return app

@@ -65,4 +65,14 @@ ALERTS_NOT_READ = unavailable(
     "alerts_not_read", "Prometheus or Alertmanager did not answer; nothing was changed, try again."
 )
 
+BROKER_NOT_CONNECTED = unprocessable(
+    "broker_not_connected",
+    "This needs the management API of the broker, and the monitor knows no address of it.",
+)
+BROKER_USER_EXISTS = conflict("broker_user_exists", "The API key has a user at the broker already.")
+UNKNOWN_BROKER_USER = not_found("unknown_broker_user", "The API key has no user at the broker.")
+BROKER_NOT_ASKED = unavailable(
+    "broker_not_asked", "The management API of the broker did not answer, or refused; `detail` says why."
+)
+
 ALL: Final = listed_codes(globals())

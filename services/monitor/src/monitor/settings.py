@@ -2,14 +2,16 @@
 
 from pathlib import Path
 from typing import Annotated, Final, Self
+from urllib.parse import unquote, urlsplit
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from chassis import KeyedSettings, WebAddress
+from chassis import KeyedSettings, WebAddress, addresses
 from chassis.hosts import is_host
 from chassis.http.client import Peer
 from chassis.service_keys import PairKeysText, sent_to
 from messaging import ServiceSettings
+from messaging.settings import BROKER_SCHEMES
 from monitor.certificates import https_hosts
 
 _LAST_PORT: Final = 65_535
@@ -31,6 +33,23 @@ def _host_and_port(text: str) -> str:
     return text
 
 
+def _management_api(address: SecretStr | None) -> SecretStr | None:
+    if address is not None:
+        addresses.parse(
+            address.get_secret_value(),
+            schemes={"http", "https"},
+            example="http://user:password@host:15672, an administrator's",
+        )
+    return address
+
+
+def _public_broker(text: str) -> str:
+    parts = addresses.parse(text, schemes=BROKER_SCHEMES, example="amqps://broker.example.org:5671")
+    if "@" in parts.netloc:
+        raise ValueError("names a user or a password, which have no place in it: it is shown to others")
+    return text
+
+
 def _addresses(text: str) -> str:
     try:
         https_hosts(text)
@@ -42,6 +61,8 @@ def _addresses(text: str) -> str:
 
 
 ProxyAddress = Annotated[str, AfterValidator(_host_and_port)]
+ManagementAddress = Annotated[SecretStr | None, AfterValidator(_management_api)]
+BrokerPublicAddress = Annotated[str, AfterValidator(_public_broker)]
 WebAddresses = Annotated[str, AfterValidator(_addresses)]
 """Comma-separated."""
 
@@ -93,12 +114,21 @@ class Settings(ServiceSettings, KeyedSettings):
     alertmanager_url: WebAddress | None = None
     # Address below which people find the runbooks that rules name by their path, such as docs/operations/alerts.md.
     runbook_url: WebAddress | None = None
+    # Management API of the broker, an administrator's, for users of other systems; unset: only brandctl makes them.
+    rabbitmq_api_url: ManagementAddress = None
+    # Address at which other systems reach the broker, without a user, such as amqps://broker.example.org:5671.
+    broker_public_url: BrokerPublicAddress | None = None
     ledger_overdue_minutes: float = Field(
         default=10,
         ge=2,
         le=10_000,
         description="minutes after which a message that has left its queue without an outcome is missing",
     )
+
+    @property
+    def broker_vhost(self) -> str:
+        """The virtual host that RABBITMQ_URL names."""
+        return unquote(urlsplit(self.rabbitmq_url.get_secret_value()).path.removeprefix("/")) or "/"
 
     @model_validator(mode="after")
     def _others_can_be_asked(self) -> Self:

@@ -1,0 +1,1 @@
+"""Users at the broker for other systems."""
