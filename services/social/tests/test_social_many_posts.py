@@ -2,16 +2,21 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import asyncpg
 import pytest
 
 from review.rules import PostState
+from social import store
 from social.activity import activity
 from social.calendar.entries import days
+from social.domain import BrandSlug
 from social.post_metrics.store import fetch_posts
 from social.post_search import MOST_COUNTED, MOST_COUNTED_WITH_WORDS, PostFilter, count_posts, search_posts
+from social.rendering import FeedRenderer
+from social.urls import FeedUrls
 from tests.fixtures.explained import ExplainedConnection
 
 MANY = 30_000
@@ -203,3 +208,43 @@ async def test_the_activity_of_all_brands_reads_no_posts_of_before(many: asyncpg
         each["brand_slug"] for each in await activity(one, slugs=None, after="large", limit=2, since=since)
     ] == ["small-0", "small-100"]
     assert await activity(one, slugs=None, after="small-900", limit=2, since=since) == []
+
+
+@pytest.mark.extended
+async def test_a_page_of_a_long_feed_reads_its_own_posts_alone(social_database: asyncpg.Connection) -> None:
+    await social_database.execute(
+        "insert into accounts (brand_slug, channel, display_name) values ('acme', 'feed', 'Acme'), ('new', 'feed', 'New')"
+    )
+    await social_database.execute(
+        """
+        insert into posts (post_id, brand_slug, content_id, channel, title, text, tags, drafts, posted_at)
+        select lpad(to_hex(n), 32, '0')::uuid, 'acme', gen_random_uuid(), 'feed', 'Post ' || n, '', '[]', '[]', now() + n / 2 * interval '1 s'
+        from generate_series(1, 5000) as n
+        """
+    )
+    await social_database.execute("analyze posts")
+    await social_database.execute(
+        "set enable_seqscan = off; set enable_bitmapscan = off; set enable_sort = off"
+    )
+    explained: Any = ExplainedConnection(social_database)  # type: ignore[arg-type]
+    acme = BrandSlug("acme")
+    feed = await store.feed(explained, acme)
+    assert feed is not None
+    assert await store.feed(explained, BrandSlug("new")) is None
+    assert [each.name for each in await store.feeds(explained, 10)] == ["Acme"]
+    first = await store.newest(explained, acme, 10)
+    assert first[0].posted_at == feed.changed_at
+    # In the middle of two of the same second.
+    later = await store.newest(explained, acme, 10, before=UUID(int=2_501))
+    assert [each.post.title for each in (*first[:2], *later[:2])] == [
+        "Post 5000",
+        "Post 4999",
+        "Post 2500",
+        "Post 2499",
+    ]
+    assert await store.newest(explained, acme, 10, before=UUID(int=9_999)) == []
+    assert await store.count(explained, acme) == store.MOST_COUNTED + 1
+    assert explained.rows_read <= 40
+    urls = FeedUrls.under("https://social.example")
+    page = FeedRenderer(urls).feed(feed, first, store.MOST_COUNTED + 1, is_first=True, has_more=True)
+    assert "More than 1,000 posts so far." in page

@@ -81,11 +81,13 @@ class FeedPages:
         after = None if before is None else _uuid(before)
         async with self._database.connection() as connection:
             posts = await store.newest(connection, feed.brand_slug, self._posts_per_page + 1, before=after)
+            count = await store.count(connection, feed.brand_slug)
         if not posts:
             raise HTTPException(404)
         body = self._renderer.feed(
             feed,
             posts[: self._posts_per_page],
+            count,
             is_first=after is None,
             has_more=len(posts) > self._posts_per_page,
         )

@@ -12,7 +12,7 @@ from chassis.http.public import Assets
 from chassis.http.public.rendering import Home, templates
 from social.channels import CHANNELS
 from social.channels.lines import BULLET
-from social.store import Feed, StoredPost
+from social.store import MOST_COUNTED, Feed, StoredPost
 from social.urls import FeedUrls
 
 ASSETS: Final = Assets("social", "feed.css", otherwise="public, max-age=30")
@@ -41,8 +41,19 @@ class FeedRenderer:
     def feeds(self, feeds: Sequence[Feed]) -> str:
         return self._render("feeds.html.j2", feeds=feeds)
 
-    def feed(self, feed: Feed, posts: Sequence[StoredPost], *, is_first: bool, has_more: bool) -> str:
-        return self._render("feed.html.j2", feed=feed, posts=posts, is_first=is_first, has_more=has_more)
+    def feed(
+        self, feed: Feed, posts: Sequence[StoredPost], count: int, *, is_first: bool, has_more: bool
+    ) -> str:
+        """A page of a feed; `count` of all its posts, as `social.store.count` has it."""
+        counted = f"more than {MOST_COUNTED:,} posts" if count > MOST_COUNTED else f"{count:,} posts"
+        return self._render(
+            "feed.html.j2",
+            feed=feed,
+            posts=posts,
+            counted="1 post" if count == 1 else counted,
+            is_first=is_first,
+            has_more=has_more,
+        )
 
     def post(self, feed: Feed, stored: StoredPost, elsewhere: Mapping[str, Sequence[str]]) -> str:
         """The page of a post; `elsewhere`: its addresses on other channels, by channel."""

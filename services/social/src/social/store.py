@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import Final
 from uuid import UUID
 
 import asyncpg
@@ -18,11 +19,14 @@ from social.story import Story
 log = structlog.get_logger(__name__)
 
 
+MOST_COUNTED: Final = 1_000
+"""Posts of a feed that are counted for its readers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Feed:
     brand_slug: BrandSlug
     name: str
-    posts: int
     changed_at: datetime
 
 
@@ -99,10 +103,11 @@ async def feeds(connection: Connection, limit: int) -> list[Feed]:
     """Feeds with at least one post, the latest change first."""
     rows = await connection.fetch(
         """
-        select brand_slug, display_name, count(*) as posts, max(posted_at) as changed_at
-        from accounts join posts using (brand_slug, channel)
+        select brand_slug, display_name, posted_at as changed_at
+        from accounts, lateral (
+            select posted_at from posts where (posts.brand_slug, posts.channel) = (accounts.brand_slug, accounts.channel)
+            order by posted_at desc, post_id desc limit 1) as last
         where channel = $1
-        group by brand_slug, display_name
         order by changed_at desc, brand_slug
         limit $2
         """,
@@ -113,12 +118,11 @@ async def feeds(connection: Connection, limit: int) -> list[Feed]:
 
 
 async def feed(connection: Connection, brand: BrandSlug) -> Feed | None:
+    """The feed of a brand; None without a post. A feed of any length is found as fast."""
     row = await connection.fetchrow(
         """
-        select brand_slug, display_name, count(*) as posts, max(posted_at) as changed_at
-        from accounts join posts using (brand_slug, channel)
-        where brand_slug = $1 and channel = $2
-        group by brand_slug, display_name
+        select brand_slug, display_name, posted_at as changed_at from accounts join posts using (brand_slug, channel)
+        where brand_slug = $1 and channel = $2 order by posted_at desc, post_id desc limit 1
         """,
         brand,
         FEED,
@@ -126,24 +130,43 @@ async def feed(connection: Connection, brand: BrandSlug) -> Feed | None:
     return None if row is None else _feed(row)
 
 
+async def count(connection: Connection, brand: BrandSlug) -> int:
+    """How many posts the feed has; `MOST_COUNTED` + 1 stands for more than can be counted quickly."""
+    counted: int = await connection.fetchval(
+        "select count(*) from (select from posts where brand_slug = $1 and channel = $2 limit $3) as counted",
+        brand,
+        FEED,
+        MOST_COUNTED + 1,
+    )
+    return counted
+
+
 async def newest(
     connection: Connection, brand: BrandSlug, limit: int, *, before: UUID | None = None
 ) -> list[StoredPost]:
     """Posts of the brand's feed, the newest first; `before` is the id of the post that they follow."""
+    follows = "true" if before is None else "(posted_at, post_id) < ($4::timestamptz, $5::uuid)"
+    place = [] if before is None else await _place(connection, before)
+    if place is None:
+        return []
     rows = await connection.fetch(
-        """
-        select * from posts
-        where brand_slug = $1 and channel = $2
-          and ($4::uuid is null or (posted_at, post_id) < (select posted_at, post_id from posts where post_id = $4))
+        f"""
+        select * from posts where brand_slug = $1 and channel = $2 and {follows}
         order by posted_at desc, post_id desc
         limit $3
-        """,
+        """,  # noqa: S608 - conditions of this function
         brand,
         FEED,
         limit,
-        before,
+        *place,
     )
     return [_post(row) for row in rows]
+
+
+async def _place(connection: Connection, post_id: UUID) -> list[object] | None:
+    """Where a post stands in its feed; None if there is no such post."""
+    posted_at = await connection.fetchval("select posted_at from posts where post_id = $1", post_id)
+    return None if posted_at is None else [posted_at, post_id]
 
 
 async def post(connection: Connection, brand: BrandSlug, post_id: UUID) -> StoredPost | None:
@@ -154,7 +177,7 @@ async def post(connection: Connection, brand: BrandSlug, post_id: UUID) -> Store
 
 
 def _feed(row: asyncpg.Record) -> Feed:
-    return Feed(BrandSlug(row["brand_slug"]), row["display_name"], row["posts"], row["changed_at"])
+    return Feed(BrandSlug(row["brand_slug"]), row["display_name"], row["changed_at"])
 
 
 def _post(row: asyncpg.Record) -> StoredPost:
