@@ -38,7 +38,8 @@ from orchestrator.cycles import (
 )
 from orchestrator.cycles.dispatch import dispatch_overlooked, next_release
 from orchestrator.cycles.facts import CycleProgress, KeywordState
-from orchestrator.cycles.keyword_rows import KeywordRow
+from orchestrator.cycles.keyword_rows import KeywordRow, load_keywords
+from tests.fixtures.explained import ExplainedConnection
 
 MessageOf = Callable[..., DomainMessage[Any]]
 LIMITS = BrandLimits(research=4, articles=2)
@@ -411,6 +412,30 @@ async def test_every_keyword_of_a_big_batch_gets_its_turn_once(batches: Batches)
     ended = await batches.now(cycle)
     assert (ended.progress.refused, ended.state) == (40, "failed")
     assert isinstance(ended.ended_at, datetime)
+
+
+@pytest.mark.extended
+async def test_a_keyword_of_a_long_cycle_is_found_without_reading_the_cycle(batches: Batches) -> None:
+    long = await batches.submit("acme", *numbered("tea", 1_500))
+    async with batches.database.connection() as connection:
+        await connection.execute(
+            """
+            insert into cycles select (jsonb_populate_record(c, jsonb_build_object(
+                'cycle_id', gen_random_uuid(), 'correlation_id', 'short-' || n, 'idempotency_key', null))).*
+            from cycles as c, generate_series(1, 3000) as n
+            """
+        )
+        await connection.execute(
+            "insert into keywords (cycle_id, position, keyword) select cycle_id, n, 'coffee ' || n"
+            " from cycles, generate_series(1, 3) as n where correlation_id like 'short-%'"
+        )
+        await connection.execute("analyze cycles; analyze keywords; set enable_seqscan = off")
+        explained: Any = ExplainedConnection(connection)
+        (name,) = numbered("tea", 1_500)[700:701]
+        (found,) = await load_keywords(explained, [(long.correlation_id, name)], [])
+    assert (found.keyword, found.cycle_id) == (name, long.cycle_id)
+    assert ("Index Only Scan", "keywords_by_name") in explained.scans
+    assert explained.rows_read < 20
 
 
 async def test_a_cycle_that_the_version_before_ended_with_drafts_waits_for_them_after_the_upgrade(

@@ -122,9 +122,12 @@ async def load_keywords(
         connection,
         """
         (k.cycle_id, k.position) in (
-            select cycle_id, position
-            from unnest($1::text[], $2::text[]) as named (correlation_id, keyword)
-            join cycles using (correlation_id) join keywords using (cycle_id, keyword)
+            select found.cycle_id, found.position
+            from unnest($1::text[], $2::text[]) as named (correlation_id, keyword) join cycles using (correlation_id), lateral (
+                -- `offset 0` keeps the planner from reading the cycle, which is long where most are short.
+                select k.cycle_id, k.position from keywords as k
+                where (k.cycle_id, k.keyword) = (cycles.cycle_id, named.keyword) offset 0
+            ) as found
             union
             select cycle_id, position from keywords where content_id = any ($3::uuid[])
         )

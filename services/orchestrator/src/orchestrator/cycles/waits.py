@@ -23,8 +23,11 @@ async def note_waits(events: Sequence[DomainMessage[ResearchWaiting]], tx: Trans
         select distinct on (cycle_id, position) cycle_id, position, told.reason, told.until
         from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::timestamptz[])
             as told (correlation_id, brand_slug, keyword, reason, until)
-            join cycles using (correlation_id, brand_slug) join keywords using (cycle_id, keyword)
-        where state = 'queued'
+            join cycles using (correlation_id, brand_slug), lateral (
+                -- `offset 0`: as in `keyword_rows.load_keywords`.
+                select k.position from keywords as k
+                where (k.cycle_id, k.keyword) = (cycles.cycle_id, told.keyword) and k.state = 'queued' offset 0
+            ) as found
         order by cycle_id, position, until desc
         on conflict (cycle_id, position) do update set reason = excluded.reason, until = excluded.until
         where research_waits.until < excluded.until
