@@ -1,6 +1,6 @@
 """`GET /v1/events`, page by page, and `GET /v1/events/live`, as they come."""
 
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Query
 from pydantic import Field
@@ -15,15 +15,31 @@ from events.cloud_events import CloudEvent
 from events.live.follower import EventFollower, NoRoomError
 from events.log import store
 from events.log.domain import visible_filter
-from events.places import After, Types, check_place, read_types
+from events.places import STORABLE, After, Types, check_place, read_types
 from messaging import Database
 
 _HEADERS: Final = {"Cache-Control": "no-store, no-transform", "X-Accel-Buffering": "no"}
 _LAST: Final = 2**63 - 1
+_EVENT: Final[dict[str, Any]] = {
+    "type": "object",
+    "required": ["data"],
+    "properties": {
+        "id": {"type": "string", "description": "The place; empty before the first event."},
+        "event": {"type": "string", "description": "The type of the event."},
+        "data": {
+            "type": "string",
+            "contentMediaType": "application/json",
+            "description": "A CloudEvent 1.0.",
+        },
+    },
+}
 ChainId = Annotated[
     str | None,
     Query(
-        description="Only events of this chain: `correlation_id` of a request.", min_length=1, max_length=200
+        description="Only events of this chain: `correlation_id` of a request.",
+        min_length=1,
+        max_length=200,
+        pattern=STORABLE,
     ),
 ]
 OfBrand = Annotated[BrandSlug | None, Query(description="Only events of this brand.")]
@@ -84,8 +100,8 @@ def feed_routes(database: Database, follower: EventFollower) -> APIRouter:
         response_class=StreamingResponse,
         responses={
             200: {
-                "content": {"text/event-stream": {"schema": {"type": "string"}}},
-                "description": "Server-sent events.",
+                "content": {"text/event-stream": {"schema": _EVENT}},
+                "description": "Server-sent events, each as the schema says.",
             }
         },
     )

@@ -11,6 +11,8 @@ from events import problem_codes as codes
 from events.log.store import LogHead
 
 _MOST_TYPES: Final = 50
+STORABLE: Final = r"^[^\x00]*$"
+"""Pattern of texts that PostgreSQL takes."""
 
 After = Annotated[
     int | None,

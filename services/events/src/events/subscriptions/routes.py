@@ -19,7 +19,7 @@ from envelope.brand.payloads import BrandSlug
 from events import problem_codes as codes
 from events.cloud_events import CloudEvent
 from events.log import store as log_store
-from events.places import check_types
+from events.places import STORABLE, check_types
 from events.subscriptions import store
 from events.subscriptions.store import Backlog, Delivery, Subscription
 from messaging import Database
@@ -198,7 +198,7 @@ def _managing(database: Database) -> APIRouter:
     @routes.get("", summary="Subscriptions")
     async def list_subscriptions(
         caller: MayRead,
-        after: Annotated[str | None, Query(description=AFTER, max_length=63)] = None,
+        after: Annotated[str | None, Query(description=AFTER, max_length=63, pattern=STORABLE)] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> SubscriptionPage:
         async with database.connection() as connection:

@@ -19,7 +19,7 @@ from envelope.brand.payloads import BrandSlug
 from events import problem_codes as codes
 from events.erased import ERASURES
 from events.log import store as log_store
-from events.places import check_types
+from events.places import STORABLE, check_types
 from events.subscriptions import store as subscriptions
 from events.subscriptions.routes import StartPosition
 from events.webhooks import store
@@ -68,7 +68,7 @@ def _all(database: Database) -> APIRouter:
     async def list_all_webhooks(
         caller: MayRead,
         state: Annotated[WebhookState | None, Query(description="Only those in this state.")] = None,
-        after: Annotated[str | None, Query(description=AFTER, max_length=130)] = None,
+        after: Annotated[str | None, Query(description=AFTER, max_length=130, pattern=STORABLE)] = None,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> WebhookPage:
         """A key that is bound to brands sees theirs."""
