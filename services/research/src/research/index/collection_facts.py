@@ -17,6 +17,8 @@ PAGES_AT_A_TIME: Final = 2_000
 """Rows of one statement: a corpus may have 100,000 pages."""
 MAX_TERMS: Final = 100_000
 """Index terms of a corpus."""
+FREQUENT: Final = 1_000
+"""Passages of a word from which on it is counted here, rather than by each search."""
 
 
 async def update_collection_facts(database: Database, corpus: str) -> None:
@@ -31,6 +33,7 @@ async def update_collection_facts(database: Database, corpus: str) -> None:
         abbreviations = await _merge_abbreviations(connection, corpus)
         parents = await _find_parents(connection, corpus)
         terms = await _index_terms(connection, corpus)
+        frequent_words = await _count_frequent_words(connection, corpus)
     titles = {row["path"]: row["title"] for row in pages}
     # In threads: stemming 100,000 titles takes some tenths of a second.
     suffixes = await asyncio.to_thread(collection.title_suffixes, list(titles.values()))
@@ -45,18 +48,20 @@ async def update_collection_facts(database: Database, corpus: str) -> None:
             places.append(place)
     async with database.transaction() as tx:
         await tx.connection.execute(
-            "insert into collections (corpus, product_words, site_names, abbreviations, title_suffixes)"
-            " select $1::text, $2::text[], $3::text[], $4::json, $5::text[]"
+            "insert into collections (corpus, product_words, site_names, abbreviations, title_suffixes, frequent_words, passages)"
+            " select $1::text, $2::text[], $3::text[], $4::json, $5::text[], $6::jsonb,"
+            " (select coalesce(sum(passage_count), 0) from documents where corpus = $1)"
             # Its brand may have been erased meanwhile.
             " where exists (select from documents where corpus = $1)"
             " on conflict (corpus) do update set product_words = excluded.product_words,"
             " site_names = excluded.site_names, abbreviations = excluded.abbreviations,"
-            " title_suffixes = excluded.title_suffixes",
+            " title_suffixes = excluded.title_suffixes, frequent_words = excluded.frequent_words, passages = excluded.passages",
             corpus,
             sorted(product_words),
             site_names,
             json.dumps(abbreviations),
             suffixes,
+            json.dumps(frequent_words),
         )
     for some in _batches(places):
         async with database.transaction() as tx:
@@ -83,6 +88,17 @@ def _batches(
 ) -> Iterator[Sequence[tuple[str, bool, list[str]]]]:
     for at in range(0, len(places), PAGES_AT_A_TIME):
         yield places[at : at + PAGES_AT_A_TIME]
+
+
+async def _count_frequent_words(connection: Connection, corpus: str) -> dict[str, int]:
+    # The function takes a text, with the corpus in it as a literal.
+    rows = await connection.fetch(
+        "select word, ndoc from ts_stat(format('select search from passages join documents using (document_id)"
+        " where corpus = %L', $1::text)) where ndoc >= $2",
+        corpus,
+        FREQUENT,
+    )
+    return {row["word"]: row["ndoc"] for row in rows}
 
 
 async def _find_site_names(connection: Connection, corpus: str, pages: int) -> list[str]:
