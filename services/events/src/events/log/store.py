@@ -11,6 +11,9 @@ from events.log.domain import EventFilter, LoggedEvent, LogPage
 
 SCANNED: Final = 5_000
 """Events that one page looks at, at most, for those that it wants: reading entries of an index, some milliseconds."""
+_SCANNED_FIRST: Final = 4
+"""Entries for each wanted event that are read at first: most often one in four is wanted, and the others need not be read."""
+_LEAST_SCANNED: Final = 200
 _MOST_BRANDS: Final = 50
 """Brands for each of which its own part of the index is read; for more, all events are looked through."""
 _COLUMNS: Final = (
@@ -75,9 +78,26 @@ async def read(connection: Connection, wanted: EventFilter, *, after: int, limit
     """Returns up to `limit` events that follow the position `after`, in order."""
     if wanted.brands == frozenset():
         return LogPage([], after, is_more=False)
+    scanned = min(max(_SCANNED_FIRST * limit, _LEAST_SCANNED), SCANNED)
+    page = await _read(connection, wanted, after=after, limit=limit, scanned=scanned)
+    if not page.is_more or len(page.events) == limit or scanned == SCANNED:
+        return page
+    # As many as were asked for, so that one limit has one statement, which is planned once.
+    rest = await _read(connection, wanted, after=page.position, limit=limit, scanned=SCANNED - scanned)
+    events = page.events + rest.events
+    if len(events) > limit:
+        return LogPage(events[:limit], events[limit - 1].position, is_more=True)
+    return LogPage(events, rest.position, is_more=rest.is_more)
+
+
+async def _read(
+    connection: Connection, wanted: EventFilter, *, after: int, limit: int, scanned: int
+) -> LogPage:
+    """As `read`, among the next `scanned` events."""
     scan, conditions, values = _scan(wanted, after)
-    # One more than asked for shows whether there are others.
-    scanned = SCANNED if conditions else limit + 1
+    if not conditions:
+        # One more than asked for shows whether there are others.
+        scanned = limit + 1
     where = f"where {' and '.join(conditions)}" if conditions else ""
     found = await connection.fetchrow(
         f"with scanned as materialized ({scan.format(limit=scanned)}),"  # noqa: S608 - constants
