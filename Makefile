@@ -118,10 +118,11 @@ down: ## Stop what `make up` started and keep its data; VOLUMES=1 removes them t
 	@exec deploy/compose/down.sh
 
 .PHONY: schemas
-schemas: ## Renew what is made from the catalogue: schemas, AsyncAPI, topology page, manifests, dashboards (for maintainers)
+schemas: ## Renew what is made from code: schemas, AsyncAPI, topology page, commands, manifests, dashboards (for maintainers)
 	@deploy/local/setup.sh python
 	@$(BIN)/python -m envelope.schemas envelope.brand shared/envelope/schemas
 	@$(BIN)/python -m messaging contracts envelope.brand docs --examples envelope.brand.examples
+	@$(BIN)/python -m brandctl.reference docs/reference/brandctl.md
 	@PYTHONPATH=deploy/kubernetes $(BIN)/python -m manifests generate
 	@$(BIN)/python deploy/observability/grafana/generate.py
 

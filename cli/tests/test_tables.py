@@ -14,6 +14,7 @@ from rich.console import Console
 
 from brandctl import plain_help, tables
 from brandctl.app import assemble
+from brandctl.reference import reference
 from brandctl.short_ids import parse_id, parse_reference, shorten
 
 ID = "0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f"
@@ -136,3 +137,8 @@ def test_help_fits_80_columns_and_cuts_no_name() -> None:
         assert not [line for line in long if not re.match(r" {6}\S|  (?:--[a-z-]+|[A-Z]+) <\S+>$", line)], (
             context
         )
+
+
+def test_the_reference_has_every_command_as_it_is() -> None:
+    page = Path(__file__).parents[2] / "docs/reference/brandctl.md"
+    assert page.read_text(encoding="utf-8") == reference(), "run: make schemas"
