@@ -61,6 +61,40 @@ async def test_it_is_one_line_on_every_screen_and_usable_on_a_phone_in_every_rol
         assert await page.locator(".bar nav .menu").count() == int(may_operate), role
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_the_screens_of_a_brand_are_one_line_and_rare_ones_in_a_menu(
+    console: Any, join: Callable[..., Awaitable[Page]], page_checks: Any, language: str
+) -> None:
+    await console.orchestrator.set_brand("grind", name="The Daily Grind")
+    page = await join("Ada", "owner", locale=language)
+    await page.goto(f"{console.url}/b/grind/settings")
+    menu = page.locator(".screens .menu")
+    summary, entries = menu.locator("summary"), menu.locator("ul")
+    for width in (1280, 1440, 360):
+        await page.set_viewport_size({"width": width, "height": 800})
+        assert await page.evaluate(_LINES, ".screens > *") == 1, width
+        assert await page.evaluate(_TOO_WIDE) <= 0
+        await summary.click()
+        # On a phone it continues the line, which a finger pushes.
+        await entries.get_by_role("link").last.scroll_into_view_if_needed()
+        assert await entries.get_by_role("link").last.evaluate(_IN_VIEW), width
+        assert await page.evaluate(_TOO_WIDE) <= 0
+        assert await page_checks.accessibility(page) == []
+        await summary.focus()
+        await page.keyboard.press("Escape")
+        await expect(entries).to_be_hidden()
+    assert await summary.get_attribute("aria-current") is None
+    await page.set_viewport_size({"width": 1280, "height": 800})
+    await summary.focus()
+    await page.keyboard.press("Enter")
+    await page.keyboard.press("Tab")
+    await expect(entries.get_by_role("link").first).to_be_focused()
+    await page.keyboard.press("Enter")
+    await page.wait_for_url("**/b/grind/schedules")
+    assert await summary.get_attribute("aria-current") == "true"
+    assert await entries.locator("[aria-current=page]").count() == 1
+
+
 async def test_the_menu_of_operators_closes_by_escape_and_on_leaving_and_marks_the_page(
     console: Any, signed_in: Page, page_checks: Any
 ) -> None:

@@ -5,7 +5,7 @@ import json
 import re
 import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -36,6 +36,7 @@ from messaging.broker.publisher import Publisher
 from messaging.flow.relay import Relay
 from messaging.testing import Broker
 from orchestrator.article_workflow.store import insert_content
+from orchestrator.received_commands.store import insert_refusal
 from writing import Article, ArticleSource
 from writing.article import ArticleEvidence, CitedPassage, CutPlace, CutSentence, KeptSentence
 from writing.quality.measures import Measure
@@ -106,7 +107,11 @@ async def database_urls(make_database: Callable[..., Awaitable[str]]) -> dict[st
 
 @pytest.fixture
 async def stack(
-    broker_urls: dict[str, str], database_urls: dict[str, str], corpus: Path, tmp_path: Path
+    broker_urls: dict[str, str],
+    database_urls: dict[str, str],
+    rabbitmq_api_url: str,
+    corpus: Path,
+    tmp_path: Path,
 ) -> AsyncIterator[services.ServiceAddresses]:
     """The services as processes, ready."""
     addresses = services.choose_addresses()
@@ -123,6 +128,7 @@ async def stack(
                 service_key=KEY,
                 corpus=corpus,
                 gateway_keys=gateway_keys,
+                broker_api=rabbitmq_api_url,
             )
             children.append(services.start(name, environment, tmp_path))
         await asyncio.to_thread(services.wait_until_ready, children, addresses)
@@ -366,6 +372,7 @@ async def hostile_brand(
         "note of a guest": hostile_text("A guest's note"),
         "proposal": hostile_text("A proposal"),
         "archive": hostile("acme.zip"),
+        "refused command": hostile("A command"),
     }
     async with AsyncExitStack() as open_until_the_end:
         enter = open_until_the_end.enter_async_context
@@ -424,6 +431,7 @@ async def hostile_brand(
         await monitor.set_notification_route("team", account="everyone", brand=BRAND)
         await _kill_message(broker_urls["orchestrator"], monitor, words["message"])
         await orchestrator.create_key(name="a-robot", scopes=["read"], brands=[BRAND])
+        await enter(_broker_user(orchestrator, monitor, database_urls, words["refused command"]))
         await orchestrator.set_schedule(BRAND, "weekly", keywords=[words["keyword"]], cron="0 9 * * 1")
         await orchestrator.audit_brand(BRAND)
         await gateway.connect_account(
@@ -486,6 +494,23 @@ async def _begin_telling(events: AsyncEvents) -> None:
         return bool(tries) and (await events.get_subscription("warehouse"))["dead"] > 0
 
     await eventually(told)
+
+
+@asynccontextmanager
+async def _broker_user(
+    orchestrator: AsyncOrchestrator, monitor: AsyncMonitor, database_urls: Mapping[str, str], words: str
+) -> AsyncIterator[None]:
+    """A user of another system whose command was refused."""
+    made = await orchestrator.create_key(name="a-shop", scopes=["submit"], brands=[BRAND])
+    key_id = made["about"]["key_id"]
+    await monitor.add_broker_user(key_id=key_id)
+    connection = await asyncpg.connect(database_urls["orchestrator"])
+    try:
+        await insert_refusal(connection, key_id, words, words, "unknown_brand", words)
+    finally:
+        await connection.close()
+    yield
+    await monitor.remove_broker_user(key_id)
 
 
 async def _kill_message(broker_url: str, monitor: AsyncMonitor, words: str) -> None:

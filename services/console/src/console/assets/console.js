@@ -4,8 +4,12 @@ document.addEventListener("submit", (event) => {
   for (const button of event.target.querySelectorAll("button")) button.setAttribute("aria-disabled", "true");
 });
 
-// A menu of the bar closes by Escape, and when its reader goes elsewhere.
-for (const menu of document.querySelectorAll(".bar .menu")) {
+// A menu of the bar, or of a brand's screens, closes by Escape, and when its reader goes elsewhere.
+for (const menu of document.querySelectorAll(".bar .menu, .screens .menu")) {
+  // On a phone its entries continue a line that goes on beyond the edge.
+  if (menu.closest(".screens")) {
+    menu.addEventListener("toggle", () => menu.open && menu.scrollIntoView({ inline: "start", block: "nearest" }));
+  }
   menu.addEventListener("keydown", (event) => {
     if (event.key !== "Escape" || !menu.open) return;
     menu.open = false;

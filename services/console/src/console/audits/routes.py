@@ -24,7 +24,7 @@ from console.pages import (
     redirect,
 )
 
-NAVIGATION: Final = (NavigationEntry("audits", "/b/{brand}/audits", 100),)
+NAVIGATION: Final = (NavigationEntry("audits", "/b/{brand}/audits", 100, is_rare=True),)
 _PAGE: Final = 20
 _MOST_LETTERS: Final = 50
 _LONGEST: Final = 60

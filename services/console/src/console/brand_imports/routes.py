@@ -194,6 +194,8 @@ async def _import(
         slug=wanted,
         tones=views.TONES,
         steps=views.step_lines(progress, is_done=is_done),
+        counts=views.counts_of(found.contents) if found.contents else [],
+        exported_at=views.exported_at(found.contents) if found.contents else None,
         again=views.connect_again(again.get("connect_again", [])),
         known=await _known(viewer, wanted) if found.state == "arrived" else None,
         refusal=refusal,

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 STEPS: Final = ("brand", "articles", "documents", "pages", "posts", "end")
+COUNTED: Final = ("articles", "versions", "keywords", "posts", "schedules", "documents", "subscribers")
 _BRAND: Final = frozenset({"settings", "subject-decisions"})
 _OF_SERVICE: Final = {"research": "documents", "publisher": "pages", "social": "posts"}
 TONES: Final = {
@@ -52,6 +54,20 @@ def step_lines(progress: Mapping[str, Any], *, is_done: bool) -> list[StepLine]:
         )
         for number, name in enumerate(STEPS)
     ]
+
+
+def counts_of(contents: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """What arrives, the most important first: JSON of the database has an order of its own."""
+    return [(name, contents["counts"][name]) for name in COUNTED if name in contents["counts"]]
+
+
+def exported_at(contents: Mapping[str, Any]) -> datetime | None:
+    """The time of the export; None for a text of an archive that is none."""
+    try:
+        found = datetime.fromisoformat(contents["exported_at"] or "")
+    except ValueError:
+        return None
+    return found if found.tzinfo else None
 
 
 def connect_again(listed: list[str]) -> list[tuple[str, str]]:

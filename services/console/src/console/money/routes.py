@@ -26,7 +26,7 @@ from console.pages import (
 from console.pages.overtaken import is_overtaken, mark_of, stored_instead
 
 NAVIGATION: Final = (
-    NavigationEntry("money", "/b/{brand}/money", 110),
+    NavigationEntry("money", "/b/{brand}/money", 110, is_rare=True),
     NavigationEntry("money", "/money", 5),
 )
 DONE: Final = ("caps", "stopped", "resumed")

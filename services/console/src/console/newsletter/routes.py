@@ -22,7 +22,7 @@ from console.pages import (
     redirect,
 )
 
-NAVIGATION: Final = (NavigationEntry("newsletter", "/b/{brand}/newsletter", 85),)
+NAVIGATION: Final = (NavigationEntry("newsletter", "/b/{brand}/newsletter", 85, is_rare=True),)
 DONE: Final = ("on", "off", "removed", "again")
 _LETTERS: Final = 20
 _SUBSCRIBERS: Final = 50

@@ -101,6 +101,11 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
     names: dict[str, str] = {} if viewer is None else dict(viewer.brands)
     entries = [] if viewer is None else [each for each in parts.navigation if viewer.may(each.scope)]
     of_installation = [each for each in entries if "{brand}" not in each.path]
+
+    def is_current(address: str) -> bool:
+        return path == address or (path.startswith(f"{address}/") and address != f"/b/{brand}")
+
+    of_brand = [each for each in entries if "{brand}" in each.path] if brand else []
     of_operators = [each for each in of_installation if each.scope is Scope.OPERATE]
     return {
         "Scope": Scope,
@@ -110,7 +115,12 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
         "brand_name": names.get(brand or "", brand),
         "name_of": lambda slug: names.get(slug, slug),
         "names_of": lambda slugs: ", ".join(sorted(names.get(each, each) for each in slugs)),
-        "brand_navigation": [each for each in entries if "{brand}" in each.path] if brand else [],
+        "brand_navigation": [each for each in of_brand if not each.is_rare],
+        "rare_navigation": [each for each in of_brand if each.is_rare],
+        "is_current": is_current,
+        "is_in_rare_navigation": any(
+            is_current(each.path.replace("{brand}", str(brand))) for each in of_brand if each.is_rare
+        ),
         # Of a chain's messages, some name no brand.
         "may_see_chains": viewer is not None and viewer.may_see_backbone,
         "installation": parts.settings.installation_name,

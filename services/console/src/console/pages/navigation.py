@@ -15,3 +15,5 @@ class NavigationEntry:
     order: int
     scope: Scope = Scope.READ
     """Without it, the entry is not shown."""
+    is_rare: bool = False
+    """Whether a brand's entry stands in the menu “More”: all of them side by side are wider than a screen."""

@@ -29,7 +29,7 @@ from console.schedules import views
 from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
 
-NAVIGATION: Final = (NavigationEntry("schedules", "/b/{brand}/schedules", 25),)
+NAVIGATION: Final = (NavigationEntry("schedules", "/b/{brand}/schedules", 25, is_rare=True),)
 _PAGE: Final = 50
 _RESUME: Final = "schedules.resume"
 _MAKE: Final = "schedules.make"

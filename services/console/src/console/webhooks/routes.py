@@ -34,7 +34,7 @@ from console.webhooks.views import WebhookFields
 if TYPE_CHECKING:
     from client.services.events import answers
 
-NAVIGATION: Final = (NavigationEntry("webhooks", "/b/{brand}/webhooks", 75, Scope.OPERATE),)
+NAVIGATION: Final = (NavigationEntry("webhooks", "/b/{brand}/webhooks", 75, Scope.OPERATE, is_rare=True),)
 DONE: Final = ("saved", "removed", "enabled", "disabled", "resent", "resending", "nothing")
 """What the page says was done, by the word in its address."""
 _SHOWN: Final = 20
