@@ -75,6 +75,10 @@ pictures: ## Renew the pictures of docs/console.md, of an installation that is s
 	@deploy/local/setup.sh servers browser
 	@PICTURES=docs/images/console $(BIN)/python -m pytest -n 0 -m slow services/console/tests/whole/test_console_pictures.py $(ARGS)
 
+.PHONY: docs
+docs: ## Make a site of the documents, with search, in build/docs/site; every link is followed
+	@deploy/local/environment.sh documents && .venv-documents/bin/python deploy/local/documents/build.py
+
 .PHONY: lint
 lint: ## Check style, types, import rules and the lock
 	@deploy/local/setup.sh python
@@ -84,7 +88,7 @@ lint: ## Check style, types, import rules and the lock
 	$(BIN)/lint-imports
 	@for script in deploy/*/*.sh deploy/*/*/*.sh deploy/kubernetes/validate .ci/run brandctl; do \
 		case $$(head -n 1 "$$script") in *bash) bash -n "$$script" ;; *) sh -n "$$script" ;; esac || exit 1; done
-	@if grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock deploy/kubernetes/requirements.lock deploy/local/model/requirements.lock; then \
+	@if grep -nE 'https?://|--(extra-)?index-url|--find-links' requirements.lock deploy/kubernetes/requirements.lock deploy/local/*/requirements.lock; then \
 		echo 'requirements.lock must not name addresses: make lock' >&2; exit 1; fi
 
 .PHONY: audit

@@ -46,7 +46,7 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     server = xllamacpp.Server(parameters(int(sys.argv[1])))
-    print(f"ready at {server.listening_address}", flush=True)  # noqa: T201  (its log)
+    print(f"ready at {server.listening_address}", flush=True)
     stop.wait()
 
 

@@ -53,7 +53,7 @@ async def everything(connection: Connection) -> list[LoggedEvent]:
     return await store.fetch(connection, list(range(1, _EVENTS + 1)))
 
 
-@pytest.mark.parametrize("wanted", _FILTERS, ids=str)
+@pytest.mark.parametrize("wanted", _FILTERS)
 async def test_pages_of_any_size_have_all_that_is_wanted_in_order(
     connection: Connection, wanted: EventFilter
 ) -> None:
