@@ -158,13 +158,21 @@ async def _lost(
         f"""
         select keyword, cycle_id, state = 'refused' as is_refused, {_DEAD} as is_dead_letter, reason, ended_at
         from (
-            -- Of a repeated keyword the latest result, unless it was published once.
-            select distinct on (lower(k.keyword)) k.keyword, cycle_id, k.state, coalesce(k.reason, '') as reason,
-                   k.moved_at as ended_at, k.published_url is null as is_unpublished
-            from cycles as c join keywords as k using (cycle_id) where c.brand_slug = $1
-            order by lower(k.keyword), k.published_url is null, c.created_at desc, cycle_id desc
-        ) as latest
-        where state in ('failed', 'refused') and {condition}
+            select k.keyword, k.cycle_id, k.position, k.state, coalesce(k.reason, '') as reason, k.moved_at as ended_at,
+                   k.published_url is null as is_unpublished, c.created_at
+            from cycles as c cross join lateral (
+                -- `offset 0`: cycle by cycle, and the states that count alone.
+                select * from keywords as k where k.cycle_id = c.cycle_id and k.state in ('failed', 'refused') offset 0
+            ) as k
+            where c.brand_slug = $1
+        ) as lost
+        where {condition}
+          -- Of a repeated keyword the latest result counts, unless it was published once.
+          and not exists (
+            select from keywords as other join cycles as c using (cycle_id)
+            where lower(other.keyword) = lower(lost.keyword) and c.brand_slug = $1
+              and (other.published_url is not null, c.created_at, other.cycle_id, other.position)
+                > (not is_unpublished, lost.created_at, lost.cycle_id, lost.position))
         order by ended_at desc, keyword limit $3
         """,  # noqa: S608  (constants)
         slug,
