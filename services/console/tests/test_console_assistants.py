@@ -16,7 +16,7 @@ from playwright.async_api import Page
 from chassis.api_keys import ApiKey
 from chassis.testing import running
 from console.app import ConsoleApp
-from console.assistants.door import MAX_BODY_BYTES
+from console.assistants.endpoint import MAX_BODY_BYTES
 from console.assistants.routes import TOOLS
 from console.settings import Settings
 

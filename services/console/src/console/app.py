@@ -18,7 +18,7 @@ from chassis.http.audit import log as audit_log
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.conventions.answers import WORTH_COMPRESSING_BYTES
 from console import problem_codes
-from console.assistants.door import AssistantDoor, AssistantGate
+from console.assistants.endpoint import AssistantEndpoint, AssistantMiddleware
 from console.brand_archives import store as brand_archives
 from console.brand_archives.running import BrandImports
 from console.drafts import guest_links
@@ -90,8 +90,8 @@ class ConsoleApp(App):
         assets = Assets()
         paused_queues = PausedQueues()
         self.closes(paused_queues)
-        gate = AssistantGate(services, urls, is_open=settings.assistants)
-        self.closes(gate)
+        assistants = AssistantEndpoint(services, urls, is_open=settings.assistants)
+        self.closes(assistants)
         imports = BrandImports(self.connections)
         self.closes(imports)
         pages.add_route("/assets/{version}/{name}", assets.serve)
@@ -126,7 +126,7 @@ class ConsoleApp(App):
         )
         app.router.routes.append(_PagesMount("/", pages))
         app.add_middleware(LiveAnswers, pages=pages, live=self._live)
-        app.add_middleware(AssistantDoor, gate=gate)
+        app.add_middleware(AssistantMiddleware, endpoint=assistants)
         # The outermost, so that it sees the path as the proxy sends it.
         app.add_middleware(PageGuard, urls=urls)
         self.serve(app)

@@ -180,7 +180,7 @@ class SitePages:
         return await self._list(request, number)
 
     async def _list(self, request: Request, number: int) -> Response:
-        return await self._requests.kept(request, ("list", number), partial(self._listed, request, number))
+        return await self._requests.kept(request, ("all", number), partial(self._listed, request, number))
 
     async def _listed(self, request: Request, number: int) -> CachedAnswer:
         site = await self._requests.site(request, with_count=True)

@@ -84,7 +84,8 @@ class SiteRequests:
         version = await self._versions.get(BrandSlug(brand)) if is_slug(brand) else None
         if version is None:
             raise HTTPException(await self._status_without_site(request))
-        place = urls_of(request), brand, what
+        # No article has a tuple for its slug.
+        place = urls_of(request), brand, ("list", what)
         answer = self._cache.get(place, version)
         if answer is None:
             answer = await build()

@@ -202,6 +202,18 @@ async def test_a_list_that_is_known_is_not_sent_again(replicas: Replicas) -> Non
         assert again.headers["cache-control"] == known["cache-control"]
 
 
+async def test_an_article_that_is_called_like_a_list_is_kept_beside_it(replicas: Replicas) -> None:
+    await replicas.publish(slug="feed", title="Feed the cat")
+    for _ in range(3):
+        assert "Feed the cat" in (await replicas.seen("/sites/daily-grind/feed")).text
+        assert (
+            (await replicas.seen("/sites/daily-grind/feed.xml"))
+            .headers["content-type"]
+            .startswith("application/atom")
+        )
+    assert replicas.made == 2, "once by each"
+
+
 async def test_a_page_that_moves_leads_on_at_once(replicas: Replicas) -> None:
     await replicas.publish()
     await replicas.seen()

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.callers import Scope
-from console.assistants.door import PATH
+from console.assistants.endpoint import PATH
 from console.pages import NavigationEntry, Viewer, page
 from console.pages.parts import parts_of
 

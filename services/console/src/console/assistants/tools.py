@@ -57,6 +57,6 @@ def tools_app(services: ServiceConnections) -> Starlette:
     return assistant_server(connect).streamable_http_app(
         json_response=True,
         stateless_http=True,
-        # The door has checked the origin; behind a proxy, the host is any.
+        # The endpoint has checked the origin; behind a proxy, the host is any.
         transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
     )

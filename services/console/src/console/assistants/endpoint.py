@@ -26,7 +26,7 @@ MOST_AT_ONCE: Final = 20
 """Requests of assistants under way in a process."""
 _BODY_SECONDS: Final = 30.0
 _TRUSTED_SECONDS: Final = 60.0
-"""So long a key that the orchestrator has accepted opens the door; services check it in each call of a tool."""
+"""So long a key that the orchestrator has accepted is let in; services check it in each call of a tool."""
 _MOST_TRUSTED: Final = 1_000
 
 
@@ -38,25 +38,25 @@ class _RefusedRequestError(Exception):
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}
 
 
-class AssistantDoor:
+class AssistantMiddleware:
     """Wraps the application; all other paths are passed on."""
 
-    def __init__(self, app: ASGIApp, gate: "AssistantGate") -> None:
+    def __init__(self, app: ASGIApp, endpoint: "AssistantEndpoint") -> None:
         self._app = app
-        self._gate = gate
+        self._endpoint = endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["path"] != PATH:
             await self._app(scope, receive, send)
             return
         try:
-            await self._gate.serve(scope, receive, send)
+            await self._endpoint.serve(scope, receive, send)
         except _RefusedRequestError as refused:
             answer = JSONResponse({"detail": refused.sentence}, refused.status, refused.headers)
             await answer(scope, receive, send)
 
 
-class AssistantGate:
+class AssistantEndpoint:
     """The checks before the tools, and the tools once they are loaded. `is_open` is the setting ASSISTANTS."""
 
     def __init__(self, services: ServiceConnections, urls: ConsoleUrls, *, is_open: bool) -> None:
