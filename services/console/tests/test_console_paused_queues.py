@@ -40,7 +40,7 @@ class Services:
 
     def __init__(self) -> None:
         self.orchestrator, self.research, self.publisher = Service(), Service(), Service()
-        self.social, self.monitor = Service(), Service()
+        self.social, self.monitor, self.events = Service(), Service(), Service()
         self.now = 0.0
         self.paused = PausedQueues(clock=lambda: self.now)
 
@@ -66,8 +66,21 @@ async def test_each_service_is_asked_once_in_a_few_seconds(services: Services) -
     assert services.monitor.asked == 1
     services.now = 6.0
     services.monitor.paused = []
-    assert await services.read() == ["social-commands"]
+    assert await services.read() == ["social-commands", "monitor-commands"], "a page waited for the answer"
+
+    async def is_renewed() -> bool:
+        return await services.read() == ["social-commands"]
+
+    await eventually(is_renewed)
     assert services.monitor.asked == 2
+
+
+async def test_a_page_waits_for_what_has_not_been_asked_for_long(services: Services) -> None:
+    services.monitor.paused = ["monitor-commands"]
+    await services.read()
+    services.now = 31.0
+    services.monitor.paused = []
+    assert await services.read() == []
 
 
 async def test_many_pages_at_once_ask_once(services: Services) -> None:
@@ -81,7 +94,11 @@ async def test_a_service_that_is_away_keeps_its_last_answer_and_hides_no_other(s
     services.now = 6.0
     services.monitor.is_away = True
     services.publisher.paused = ["publisher-commands"]
-    assert await services.read() == ["publisher-commands", "monitor-commands"]
+
+    async def others_are_renewed() -> bool:
+        return await services.read() == ["publisher-commands", "monitor-commands"]
+
+    await eventually(others_are_renewed)
 
 
 async def test_a_silent_service_delays_a_page_once_and_a_service_that_is_away_none(
@@ -115,7 +132,7 @@ async def test_after_a_change_the_next_page_asks_again_and_an_older_answer_count
     services: Services,
 ) -> None:
     await services.read()
-    services.now = 6.0
+    services.now = 31.0
     services.monitor.answers.clear()
     await services.read()
     services.monitor.paused = ["monitor-commands"]

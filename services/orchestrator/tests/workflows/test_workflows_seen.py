@@ -15,6 +15,8 @@ from orchestrator.article_workflow.durable import DeliveredCommand, claim_articl
 from orchestrator.cycles import Housekeeping
 from orchestrator.workflows import count_by_state
 from orchestrator.workflows.domain import FinishedStep, StepState, WorkflowState, order_steps
+from orchestrator.workflows.store import workflows
+from tests.fixtures.explained import ExplainedConnection
 from tests.fixtures.models.scripted_model import SECTIONS, ModelReply
 
 BROKEN = ModelReply(status=500, body={"error": {"message": "it is broken"}})
@@ -211,3 +213,21 @@ def test_a_step_without_a_result_is_in_the_state_of_its_workflow_and_those_after
             ("store", StepState.PENDING),
             ("announce", StepState.PENDING),
         ]
+
+
+@pytest.mark.parametrize("state", [WorkflowState.STUCK, WorkflowState.RUNNING, WorkflowState.WAITING])
+async def test_what_is_under_way_is_found_without_reading_the_drafts_that_wait(
+    writing: Any, state: WorkflowState
+) -> None:
+    async with writing.database.connection() as connection:
+        await connection.execute(
+            "insert into keywords (cycle_id, position, keyword, state, content_id)"
+            " select cycle_id, n, 'coffee ' || n, 'needs_review', gen_random_uuid() from cycles, generate_series(10, 3000) as n"
+        )
+        await connection.execute("analyze keywords; analyze content; set enable_seqscan = off")
+        explained: Any = ExplainedConnection(connection)
+        found = await workflows(
+            explained, brands=["acme"], state=state, after=None, limit=6, stuck_after=HOUR
+        )
+    assert [each.keyword for each in found] == ([] if state is not WorkflowState.RUNNING else ["cold brew"])
+    assert explained.rows_read < 60, explained.scans

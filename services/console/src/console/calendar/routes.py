@@ -1,6 +1,7 @@
 """Routes of the calendar: list, week and month, moves by form or by dragging, and files for other programs."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from http import HTTPStatus
@@ -103,7 +104,11 @@ async def _show(
     tried: "_EntryPress | None" = None,
 ) -> Response:
     now = datetime.now(UTC)
-    zones = await _zones(viewer, brand, query.get("zone", ""))
+    zones, connected, known_links = await asyncio.gather(
+        _zones(viewer, brand, query.get("zone", "")),
+        connected_names(viewer, brand),
+        links.links_of(viewer, brand),
+    )
     zone = zones.chosen
     today = now.astimezone(zone).date()
     wanted = CalendarQuery.of(query, today)
@@ -149,14 +154,14 @@ async def _show(
         # A service is named once, however many of its answers are missing.
         aways={each.service: each for each in (*read.aways, zones.settings, zones.slots) if not each},
         accounts=views.posting_times(accounts),
-        connected=await connected_names(viewer, brand) or (),
+        connected=connected or (),
         quiet=(zones.settings or {}).get("quiet_hours"),
         refusal=refusal,
         retry=None if tried is None else tried.typed(entries),
         done=done_word(request, _DONE),
         done_on=views.told_day(on),
         may_review=viewer.may(Scope.REVIEW),
-        links=await links.links_of(viewer, brand),
+        links=known_links,
     )
 
 
@@ -178,24 +183,39 @@ async def _read(viewer: PageViewer, brand: str, wanted: CalendarQuery, zone: Zon
     begin = max(begin, min(wanted.since or begin, end))
     a_day = SHOWN_IN_A_DAY.get(wanted.view)
     found = _CalendarReading([], [], [], None, {})
-    asked: dict[str, Any] = {}
+    services: dict[str, Any] = {}
+    by_day: list[Awaitable[None]] = []
     if wanted.kind in {"", "article", "schedule"}:
-        asked["articles"] = viewer.orchestrator
+        services["articles"] = viewer.orchestrator
     if wanted.kind in {"", "post"}:
         if a_day is None:
-            asked["posts"] = viewer.social
+            services["posts"] = viewer.social
         else:
-            await _read_days(viewer, brand, wanted, zone, a_day, found)
+            by_day.append(_read_days(viewer, brand, wanted, zone, a_day, found))
+    reading = _read_entries(viewer, brand, services, (begin, end), wanted, found)
+    cut, *_ = await asyncio.gather(reading, *by_day)
+    return replace(found, cut=cut)
+
+
+async def _read_entries(
+    viewer: PageViewer,
+    brand: str,
+    services: dict[str, Any],
+    span: tuple[datetime, datetime],
+    wanted: CalendarQuery,
+    found: _CalendarReading,
+) -> datetime | None:
+    """Reads the entries page by page; returns from when on some are missing, if there are too many."""
     entries: dict[str, list[Any]] = {"articles": found.articles, "posts": found.posts}
-    after: dict[str, str | None] = dict.fromkeys(asked)
-    limit = _LISTED if a_day is None else _PAGE
+    after: dict[str, str | None] = dict.fromkeys(services)
+    limit = _PAGE if wanted.view in SHOWN_IN_A_DAY else _LISTED
     for _ in range(_MOST_PAGES[wanted.view]):
         answers = await viewer.gather(
             **{
                 name: service.list_calendar_entries(
-                    brand=brand, from_=begin, to=end, after=after[name], limit=limit
+                    brand=brand, from_=span[0], to=span[1], after=after[name], limit=limit
                 )
-                for name, service in asked.items()
+                for name, service in services.items()
             }
         )
         for name, answer in answers.items():
@@ -205,11 +225,11 @@ async def _read(viewer: PageViewer, brand: str, wanted: CalendarQuery, zone: Zon
             else:
                 found.aways.append(answer)
             if not answer or answer["next"] is None:
-                del asked[name]
-        if not asked:
+                del services[name]
+        if not services:
             break
-    cuts = [datetime.fromisoformat(entries[name][-1]["at"]) for name in asked]
-    return replace(found, cut=min(cuts, default=None))
+    cuts = [datetime.fromisoformat(entries[name][-1]["at"]) for name in services]
+    return min(cuts, default=None)
 
 
 async def _read_days(

@@ -186,6 +186,36 @@ async def show_file(correlation_id: str, ending: Format, viewer: Viewer) -> Resp
     return file_answer(viewer.t, ListPages(first, read), columns, "chain", ending)
 
 
+async def _read_longer(
+    viewer: PageViewer, correlation_id: str, found: Mapping[str, Any], last_keywords: Any
+) -> tuple[dict[str, Any], list[Any]]:
+    """Reads what waits and what goes on, by service and by state, where the chain is longer than its first page: else it is on that."""
+    longer = tuple(name for name, answer in found.items() if views.has_more(answer))
+    states: tuple[KeywordState, ...] = views.UNDER_WAY if views.has_more(last_keywords) else ()
+    waiting, under_way = await asyncio.gather(
+        _ask_each(
+            viewer,
+            longer,
+            lambda client, _: client.list_messages(
+                correlation_id=correlation_id, state="waiting", limit=views.MOST_FAILURES
+            ),
+        ),
+        asyncio.gather(
+            *(
+                viewer.ask_one(
+                    "orchestrator",
+                    viewer.orchestrator.search_for_keywords(
+                        correlation_id=correlation_id, state=each, limit=views.MOST_KEYWORDS
+                    ),
+                )
+                for each in states
+            )
+        ),
+    )
+    short = {name: views.those_in(("waiting",), found[name]) for name in found if name not in longer}
+    return short | waiting, under_way or [views.those_in(views.UNDER_WAY, last_keywords)]
+
+
 @router.get(PAGE)
 async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> Response:
     """The failures of a chain, what waits, runs or comes next, and its last messages; older ones by the address."""
@@ -198,21 +228,12 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
     async def nothing() -> dict[str, Any]:
         return {"items": []}
 
-    keywords = viewer.orchestrator.search_for_keywords
-    states: tuple[KeywordState, ...] = views.UNDER_WAY if is_first else ()
-    found, waiting, running, letters, missing, last_keywords, calls, *under_way = await asyncio.gather(
+    found, running, letters, missing, last_keywords, calls = await asyncio.gather(
         _ask_each(
             viewer,
             places,
             lambda client, name: client.list_messages(
                 correlation_id=correlation_id, after=places[name], limit=views.PAGE_SIZE
-            ),
-        ),
-        _ask_each(
-            viewer,
-            CHAIN_SERVICES if is_first else (),
-            lambda client, _: client.list_messages(
-                correlation_id=correlation_id, state="waiting", limit=views.MOST_FAILURES
             ),
         ),
         _ask_each(
@@ -236,18 +257,16 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
         ),
         viewer.ask_one(
             "orchestrator",
-            keywords(correlation_id=correlation_id, limit=views.MOST_KEYWORDS) if is_first else nothing(),
+            viewer.orchestrator.search_for_keywords(correlation_id=correlation_id, limit=views.MOST_KEYWORDS)
+            if is_first
+            else nothing(),
         ),
         viewer.ask_one("gateway", _calls(viewer, correlation_id, request.query_params.get("calls", "")))
         if is_first
         else nothing(),
-        *(
-            viewer.ask_one(
-                "orchestrator",
-                keywords(correlation_id=correlation_id, state=each, limit=views.MOST_KEYWORDS),
-            )
-            for each in states
-        ),
+    )
+    waiting, under_way = (
+        await _read_longer(viewer, correlation_id, found, last_keywords) if is_first else ({}, [])
     )
     answered = {name: answer for name, answer in found.items() if isinstance(answer, Mapping)}
     line = message_chains.merge(answered, places, size=views.PAGE_SIZE)

@@ -1,7 +1,7 @@
 """What the page of a chain shows. Pure: no I/O."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -170,6 +170,17 @@ def attempts_made(message: Mapping[str, Any]) -> int:
     """Returns how many attempts have ended, as far as they are recorded."""
     recorded = [each["attempt"] for each in message["attempts"]]
     return max(recorded, default=int(message["ended_at"] is not None))
+
+
+def has_more(answer: Any) -> bool:
+    """Returns whether a list came and has a further page."""
+    return isinstance(answer, Mapping) and answer["next"] is not None
+
+
+def those_in(states: Collection[str], answer: Any) -> dict[str, Any]:
+    """Returns the part of a list that is in these states; the list of a service that is away is empty."""
+    items = answer["items"] if isinstance(answer, Mapping) else ()
+    return {"items": [each for each in items if each["state"] in states]}
 
 
 def keywords_of(answers: Iterable[Any], correlation_id: str) -> list[Mapping[str, Any]]:

@@ -55,8 +55,8 @@ async def read_brand(clients: PersonClients, fields: Mapping[str, str], query: M
         orchestrator.list_workflows(brand=brand, state="stuck", limit=_SHOWN),
         orchestrator.list_cycles(brand=brand, state="running", limit=_SHOWN),
         orchestrator.search_for_articles(brand=brand, since=week, limit=_SHOWN),
-        social.list_brand_posts(brand, state="in_doubt", limit=BRANDS),
-        social.list_brand_posts(brand, state="failed", since=week, limit=BRANDS),
+        social.get_post_count(brand, state="in_doubt"),
+        social.get_post_count(brand, state="failed", since=week),
     )
 
 
@@ -130,22 +130,19 @@ async def show_brand(request: Request, brand: str, viewer: Viewer) -> Response:
         articles=orchestrator.search_for_articles(brand=brand, since=now - _WEEK, limit=_SHOWN),
         dated=orchestrator.list_calendar_entries(brand=brand, from_=begin, to=end),
         entries=social.list_calendar_entries(brand=brand, from_=begin, to=end),
-        waiting=social.list_brand_posts(brand, state="waiting", limit=BRANDS),
-        in_doubt=social.list_brand_posts(brand, state="in_doubt", limit=BRANDS),
-        failed=social.list_brand_posts(brand, state="failed", since=now - _WEEK, limit=BRANDS),
+        waiting=social.get_post_count(brand, state="waiting"),
+        in_doubt=social.get_post_count(brand, state="in_doubt"),
+        failed=social.get_post_count(brand, state="failed", since=now - _WEEK),
         measures=viewer.publisher.list_measures(brand, days=7, limit=1),
     )
     dated, entries = parts["dated"], parts["entries"]
-    named = (
-        ("in_doubt", f"/b/{brand}/posts?state=in_doubt", "bad", "in_doubt"),
-        ("failed_posts", f"/b/{brand}/posts?state=failed&age=week", "bad", "failed"),
-        ("posts", f"/b/{brand}/posts?state=waiting", "warn", "waiting"),
-        ("stuck", f"/b/{brand}/keywords?state=writing", "bad", "stuck"),
-    )
+    stuck, counted = parts["stuck"], ("in_doubt", "failed", "waiting")
+    counts = {name: parts[name]["count"] if parts[name] else 0 for name in counted}
     tasks = [
-        Task(key, len(parts[name]["items"]), path, tone)
-        for key, path, tone, name in named
-        if parts[name] and parts[name]["items"]
+        Task("in_doubt", counts["in_doubt"], f"/b/{brand}/posts?state=in_doubt", "bad"),
+        Task("failed_posts", counts["failed"], f"/b/{brand}/posts?state=failed&age=week", "bad"),
+        Task("posts", counts["waiting"], f"/b/{brand}/posts?state=waiting", "warn"),
+        Task("stuck", len(stuck["items"]) if stuck else 0, f"/b/{brand}/keywords?state=writing", "bad"),
     ]
     return page(
         request,
@@ -153,7 +150,7 @@ async def show_brand(request: Request, brand: str, viewer: Viewer) -> Response:
         "home/brand.html.j2",
         **parts,
         brand=brand,
-        tasks=tasks,
+        tasks=[each for each in tasks if each.n],
         today=views.today(brand, dated["items"] if dated else (), entries["items"] if entries else ()),
         may_submit=viewer.may(Scope.SUBMIT),
     )

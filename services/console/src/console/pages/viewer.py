@@ -28,6 +28,8 @@ NOTICE: Final = "notice"
 """Names the notice in the address of a page."""
 CONFIRMED_FOR: Final = timedelta(minutes=10)
 """How long a password counts for grave acts."""
+_OUTLIVES_BRANDS: Final = "/b/{brand}/settings/erase"
+"""The page of an erasure, which says how far it is when the brand is no more."""
 
 
 class SignInNeededError(HTTPException):
@@ -136,6 +138,21 @@ class PageViewer(PersonClients):
     async def read_brands(self) -> None:
         self.brands = await self._parts.brand_names.of(self.person.key_id, self.orchestrator)
 
+    async def is_unknown_brand(self, brand: str) -> bool:
+        """Whether the orchestrator says that there is no such brand; False while it is away.
+
+        It is asked about a brand alone that the list of names lacks: one made a moment ago, or behind MOST_BRANDS others.
+        """
+        if any(each.slug == brand for each in self.brands):
+            return False
+        try:
+            await self.gather(about=self.orchestrator.get_brand(brand, counters=False))
+        except RefusedError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return True
+            raise
+        return False
+
     async def read_paused_queues(self) -> None:
         if self.may_see_backbone:
             self.paused_queues = await self._parts.paused_queues.read(self)
@@ -181,6 +198,10 @@ def _has_paused_queues(request: Request) -> bool:
     return request.headers.get("hx-request") != "true" or target == "paused-queues"
 
 
+def _unknown_brand(viewer: PageViewer, brand: str) -> HTTPException:
+    return HTTPException(HTTPStatus.NOT_FOUND, viewer.t("layout.error.brand", brand=brand))
+
+
 async def current_viewer(request: Request) -> PageViewer:
     # A page that renews itself says nothing about whether anyone looks at it.
     viewer = await find_viewer(request, touch="console-live" not in request.headers)
@@ -189,8 +210,15 @@ async def current_viewer(request: Request) -> PageViewer:
     request.state.viewer = viewer
     brand = request.path_params.get("brand")
     if brand is not None and not viewer.may_see(brand):
-        raise HTTPException(HTTPStatus.NOT_FOUND, viewer.t("layout.error.brand", brand=brand))
+        raise _unknown_brand(viewer, brand)
     await viewer.read_brands()
+    if (
+        brand is not None
+        and request.method == "GET"
+        and request.scope["route"].path != _OUTLIVES_BRANDS
+        and await viewer.is_unknown_brand(brand)
+    ):
+        raise _unknown_brand(viewer, brand)
     if _has_paused_queues(request):
         await viewer.read_paused_queues()
     if request.method == "GET" and NOTICE in request.query_params:

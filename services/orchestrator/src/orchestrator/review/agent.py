@@ -34,18 +34,14 @@ async def _counters(connection: Connection, slug: str) -> BrandCounters:
     """Counts all articles and keywords of the brand. What can be counted in an index alone is counted there."""
     row = await connection.fetchrow(
         f"""
-        select of_cycles.pending_research::int, of_cycles.failed::int,
+        select of_cycles.pending_research::int, of_cycles.failed::int, of_cycles.posted::int,
                (select count(*) from content where brand_slug = $1)::int as generated,
                (select count(*) from content
                 where brand_slug = $1 and published_url is not null and taken_down_at is null)::int as published,
-               (select count(*) from content as d where brand_slug = $1 and {WAITS})::int as drafts_waiting,
-               (select coalesce(sum(of_cycle.posts), 0) from cycles as c cross join lateral (
-                    select sum(jsonb_array_length(jsonb_path_query_array(k.posts, '$[*] ? (@.url != null)'))) as posts
-                    from keywords as k where k.cycle_id = c.cycle_id and k.posts <> '[]'
-                    offset 0  -- so that the keywords of other brands are not read, too
-                ) as of_cycle where brand_slug = $1)::int as posted
+               (select count(*) from content as d where brand_slug = $1 and {WAITS})::int as drafts_waiting
         from (
-            select coalesce(sum(queued), 0) as pending_research, coalesce(sum(failed), 0) as failed from cycles where brand_slug = $1
+            select coalesce(sum(queued), 0) as pending_research, coalesce(sum(failed), 0) as failed, coalesce(sum(posted), 0) as posted
+            from cycles where brand_slug = $1
         ) as of_cycles
         """,  # noqa: S608  (a constant)
         slug,
