@@ -181,6 +181,7 @@ ELSEWHERE: Final = {
     "broker-users renew",
     "brands export",  # writes a file: see its tests
     "brands import",  # reads a file: see tests/end_to_end/test_brand_moves.py
+    "brands move",  # asks two installations: see tests/end_to_end/test_brand_is_moved.py
     "calendar export",  # shows no table, and has no JSON: see its tests
     "completion",  # shows no data
     "demo",

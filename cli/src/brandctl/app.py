@@ -77,6 +77,7 @@ GROUP_MEMBERS: Final = {
         "brandctl.orchestrator.brand_erasure:erase",
         "brandctl.orchestrator.brand_export:export",
         "brandctl.orchestrator.brand_import:import_",
+        "brandctl.orchestrator.brand_move:move",
     ),
     "drafts": ("brandctl.publisher.preview:preview",),
 }

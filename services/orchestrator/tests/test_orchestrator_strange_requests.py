@@ -194,5 +194,7 @@ async def test_the_orchestrator_is_as_documented(
     unreached |= {
         f"POST /v1/drafts/{{content_id}}/proposals/{{proposal_id}}/{verb}" for verb in ("accept", "dismiss")
     }
+    # Only a move that has begun is found, and its steps follow each other.
+    unreached |= {"GET /v1/brands/{slug}/move", "PATCH /v1/brands/{slug}/move"}
     unreached |= {"POST /v1/drafts/{content_id}/take-down"} if thorough else set()
     await fuzz(api, tmp_path, known=known, thorough=thorough, unreached=unreached)

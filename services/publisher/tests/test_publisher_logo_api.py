@@ -245,6 +245,7 @@ async def test_the_api_is_documented_and_the_sites_are_as_before(web: Web) -> No
         "/v1/brands/{slug}/site/page",
         "/v1/brands/{slug}/site/indexnow",
         "/v1/brands/{slug}/parts/{part}",
+        "/v1/brands/{slug}/departure",
         "/v1/brands/{slug}/targets",
         "/v1/brands/{slug}/targets/{target}",
         "/v1/brands/{slug}/publications",

@@ -25,6 +25,11 @@ VARYING = {"date", "etag"}
 """What is made of the time, or of a body with what was asked for in it."""
 FORBIDDEN_TO_BOUND = {
     "POST /v1/brands/{slug}/parts/{part}",
+    "PUT /v1/brands/{slug}/departure",
+    "DELETE /v1/brands/{slug}/departure",
+    "PUT /v1/brands/{slug}/move",
+    "PATCH /v1/brands/{slug}/move",
+    "DELETE /v1/brands/{slug}/move",
     "GET /v1/backbone",
     "GET /v1/backbone/figures",
     "GET /v1/backbone/pauses",

@@ -211,6 +211,7 @@ async def fill_publisher(walk: Walk, database: Database) -> None:
     }
     walk.bodies |= {
         "POST /v1/brands/{slug}/parts/{part}": NO_ROWS,
+        "PUT /v1/brands/{slug}/departure": {"move_id": NO_ROWS["import_id"]},
         "PUT /v1/brands/{slug}/newsletter": {},
         "PUT /v1/brands/{slug}/logo": "no picture",
         "PATCH /v1/brands/{slug}/site": {"tags": ["coffee"]},
@@ -266,6 +267,7 @@ async def fill_social(walk: Walk, database: Database) -> None:
     }
     walk.bodies |= {
         "POST /v1/brands/{slug}/parts/{part}": NO_ROWS,
+        "PUT /v1/brands/{slug}/departure": {"move_id": NO_ROWS["import_id"]},
         "POST /v1/posts/{post_id}/approve": {"version": 1},
         "POST /v1/posts/{post_id}/edit": {"version": 1, "text": "Taken over."},
         "POST /v1/posts/{post_id}/reject": {"version": 1, "reason": "not theirs"},

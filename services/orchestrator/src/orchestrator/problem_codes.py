@@ -47,6 +47,11 @@ BRAND_MISSING = precondition_failed("brand_missing", "`If-Match` names a brand t
 BRAND_EXISTS = precondition_failed(
     "brand_exists", "`If-None-Match: *` asks for a new brand, and there is one of this name."
 )
+BRAND_MOVES = conflict("brand_moves", "The brand is moving to another installation.")
+BRAND_MOVED = conflict("brand_moved", "The brand has moved to another installation; `detail` says where.")
+UNKNOWN_MOVE = not_found("unknown_move", "The brand does not move.")
+MOVE_STEP_TOO_EARLY = conflict("move_step_too_early", "An earlier step of the move is missing.")
+MOVE_TOO_FAR = conflict("move_too_far", "The move can only go on: the accounts change over.")
 BRAND_BEING_ERASED = conflict("brand_being_erased", "The brand is being erased.")
 ERASURE_NOT_CONFIRMED = unprocessable("erasure_not_confirmed", "`confirm` is not the name of the brand.")
 NOT_YET_PUBLISHED = conflict("not_yet_published", "The article is not published at its home yet.")

@@ -24,6 +24,7 @@ BODIES: dict[str, Any] = {
     "/v1/brands/{slug}/research": {"keywords": ["tea"]},
     "/v1/brands/{slug}/subject-decisions": {"kind": "join", "keyword": "tea", "other": "mate"},
     "/v1/brands/{slug}/erase": {"confirm": "acme"},
+    "/v1/brands/{slug}/move": {"to": "https://other.example"},
     "/v1/brands/{slug}/parts/{part}": {"import_id": "00000000-0000-0000-0000-000000000007"},
     "/v1/cycles/{cycle_id}/keywords/{position}/priority": {"priority": "high"},
     "/v1/content/{content_id}/check": {"version": 1, "body_markdown": "Tea is a plant."},
@@ -118,6 +119,10 @@ async def places(http: httpx.AsyncClient, orchestrator_database: Database) -> di
         )
         await tx.connection.execute(
             "insert into erasures (erasure_id, brand_slug, asked_by, ended_at) values ($1, 'rival', 'x', now())",
+            new_event_id(),
+        )
+        await tx.connection.execute(
+            "insert into brand_moves (brand_slug, move_id, moved_to, was_paused, begun_by) values ('rival', $1, 'x', false, 'x')",
             new_event_id(),
         )
         await tx.connection.execute(

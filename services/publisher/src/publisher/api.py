@@ -15,6 +15,7 @@ from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.brand_parts import BrandPart
+from messaging.departure_routes import departure_routes
 from messaging.doctor_routes import doctor_routes
 from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
@@ -23,6 +24,7 @@ from messaging.problem_codes import ALL as MESSAGE_CODES
 from messaging.retry_routes import retry_routes
 from publisher import problem_codes
 from publisher.covers import Covers
+from publisher.erasure import DEPARTURES
 from publisher.indexnow import indexnow_routes
 from publisher.logos import FILES, logo_routes
 from publisher.mailing import mailing_routes
@@ -80,7 +82,8 @@ def create_api(
         indexnow_routes(database, urls),
         measure_routes(database, urls),
         target_routes(database),
-        part_routes(database, lambda: _load_parts(drafts, urls), slug_pattern=SLUG_PATTERN),
+        part_routes(database, lambda _: _load_parts(drafts, urls), slug_pattern=SLUG_PATTERN),
+        departure_routes(database, DEPARTURES, slug_pattern=SLUG_PATTERN),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),

@@ -5,9 +5,21 @@ from typing import Final
 from chassis import Connection
 from envelope import DomainMessage
 from envelope.brand.payloads import BrandErased, ContentDelete, ContentPublish
+from messaging.departures import BrandDepartures
 from messaging.erasure import ErasedBrands, delete_brand_rows, is_of_erased_brand
 
 ERASURES: Final = ErasedBrands("publisher")
+DEPARTURES: Final = BrandDepartures(
+    ERASURES,
+    {
+        "articles on their way to a target": "select count(*) from publications where brand_slug = $1 and state = 'writing'",
+        # A letter waits ten minutes.
+        "letters of the newsletter": """
+            select (select count(*) from newsletter_letters where brand_slug = $1 and addressed_at is null)
+                + (select count(*) from newsletter_deliveries where brand_slug = $1 and state in ('waiting', 'sending'))
+        """,
+    },
+)
 _TABLES: Final = {
     # First, or the notifier would send search engines the addresses of removed pages.
     "indexnow_keys": "indexnow_keys",

@@ -186,7 +186,7 @@ def create_api(
         upload_routes(database, look_for_uploads),
         source_routes(database, has_gateway=has_gateway),
         topic_routes(database, may_quote),
-        part_routes(database, _load_parts, slug_pattern=SLUG_PATTERN),
+        part_routes(database, lambda _: _load_parts(), slug_pattern=SLUG_PATTERN),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),

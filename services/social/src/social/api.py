@@ -14,6 +14,7 @@ from envelope.brand.payloads import SLUG_PATTERN
 from messaging import Database
 from messaging.backbone_routes import backbone_routes
 from messaging.brand_parts import BrandPart
+from messaging.departure_routes import departure_routes
 from messaging.doctor_routes import doctor_routes
 from messaging.edit_routes import EDIT_BODIES
 from messaging.message_routes import message_routes
@@ -23,6 +24,7 @@ from messaging.retry_routes import retry_routes
 from receipts import Receipts, serve_receipts
 from social import calendar, problem_codes
 from social.activity import activity_routes
+from social.erasure import DEPARTURES
 from social.post_metrics import post_metrics_routes
 from social.post_search import post_search_routes
 from social.review import COUNT, count_routes, review_routes
@@ -62,6 +64,7 @@ def create_api(
         post_search_routes(database),
         post_metrics_routes(database),
         part_routes(database, _load_parts, slug_pattern=SLUG_PATTERN),
+        departure_routes(database, DEPARTURES, slug_pattern=SLUG_PATTERN),
         retry_routes(database),
         message_routes(database),
         doctor_routes(database),
@@ -82,8 +85,8 @@ def create_api(
     return app
 
 
-def _load_parts() -> Sequence[BrandPart[Any]]:
+def _load_parts(goes_on: bool) -> Sequence[BrandPart[Any]]:
     # Loaded on demand: exports and imports are rare.
-    from social.brand_parts import PARTS  # noqa: PLC0415
+    from social.brand_parts import MOVING_PARTS, PARTS  # noqa: PLC0415
 
-    return PARTS
+    return MOVING_PARTS if goes_on else PARTS

@@ -4,6 +4,7 @@ Nothing is posted because of an import: what is out stays out, and what was plan
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import date, datetime
 from typing import Annotated, Any, Final, Literal
 from uuid import UUID
@@ -228,6 +229,13 @@ def arriving_channel_post(post: ChannelPostRow) -> ChannelPostRow:
             return post
 
 
+def moving_channel_post(post: ChannelPostRow) -> ChannelPostRow:
+    """A post of a brand that moves keeps its time; one that may be out has failed, so that nothing is posted twice."""
+    if post.state in {"waiting", "planned"} and post.text is not None:
+        return post.model_copy(update={"begun_at": None})
+    return arriving_channel_post(post)
+
+
 PARTS: Final[tuple[BrandPart[Any], ...]] = (
     BrandPart("feeds", "accounts", FeedAccountRow, key=("channel",)),
     BrandPart("feed-posts", "posts", FeedPostRow, key=("post_id",), order=("posted_at", "post_id")),
@@ -256,3 +264,9 @@ PARTS: Final[tuple[BrandPart[Any], ...]] = (
     BrandPart("posting-rules", "posting_rules", PostingRulesRow, key=("account",)),
     BrandPart("repeats", "repeats", RepeatsRow, key=("content_id", "account")),
 )
+
+_MOVING: Final = {"pending-posts": None, "channel-posts": moving_channel_post}
+MOVING_PARTS: Final[tuple[BrandPart[Any], ...]] = tuple(
+    replace(part, adjust=_MOVING.get(part.name, part.adjust)) for part in PARTS
+)
+"""Those of a brand that moves: what is planned goes out at its time, once the brand is resumed."""

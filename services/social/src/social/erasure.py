@@ -5,9 +5,20 @@ from typing import Final
 import receipts
 from chassis import Connection
 from envelope.brand.payloads import BrandErased
+from messaging.departures import BrandDepartures
 from messaging.erasure import ErasedBrands, delete_brand_rows
 
 ERASURES: Final = ErasedBrands("social")
+DEPARTURES: Final = BrandDepartures(
+    ERASURES,
+    {
+        # After a loss of commits, planned ones may be out too: they are looked up before they are sent.
+        "posts being sent": """
+            select count(*) from channel_posts
+            where brand_slug = $1 and (state in ('new', 'sending') or state = 'planned' and may_be_out_since is not null)
+        """,
+    },
+)
 _TABLES: Final = {
     # First, since an approval at the same moment makes a post of it.
     "pending_posts": "pending_posts",

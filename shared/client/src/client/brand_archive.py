@@ -80,6 +80,22 @@ class BrandArchive:
         self.write("manifest.json", manifest)
         return manifest
 
+    def write_for_move(
+        self, research: "Research", publisher: "Publisher", social: "Social", archive_id: str
+    ) -> None:
+        """Writes only what an import reads, so that the brand is paused for a shorter time.
+
+        `archive_id` is the move's: a second archive of the move continues the import of the first.
+
+        Raises:
+            RefusedError: a service does not give its rows.
+        """
+        self.write("brand.json", self.orchestrator.get_brand(self.brand, counters=False))
+        self.write("sources.json", research.get_sources(self.brand))
+        told = self.write_copies(research, publisher, social)
+        manifest = {"format": FORMAT, "archive_id": archive_id, "brand": self.brand, **told}
+        self.write("manifest.json", manifest)
+
     def write_articles_and_keywords(self) -> None:
         orchestrator, brand = self.orchestrator, self.brand
         self.write("brand.json", orchestrator.get_brand(brand))

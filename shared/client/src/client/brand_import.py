@@ -73,6 +73,8 @@ class BrandImport:
     slug: str | None = None
     report: ImportReport | None = None
     """Is filled while the import runs, for somebody who shows it."""
+    goes_on: bool = False
+    """The brand moves, and has stopped where the archive is from: its work goes on here, and it keeps its site's own address."""
 
     def run(self) -> ImportReport:
         """Imports the archive, or continues; the brand is paused until a person resumes it.
@@ -96,6 +98,8 @@ class BrandImport:
         self._import_part("orchestrator", "settings")
         if self._report.had_ended:
             return self._report
+        if self.goes_on:
+            self._keep_address()
         new = self.publisher.get_site_settings(self._brand)["url"]
         if isinstance(manifest["site_url"], str) and manifest["site_url"].endswith("/") and new.endswith("/"):
             self._moves = {manifest["site_url"]: new}
@@ -112,6 +116,12 @@ class BrandImport:
             )
         self._report.connect_again = list(accounts_of(self.archive))
         return self._report
+
+    def _keep_address(self) -> None:
+        """Gives the site its own address, before pages and texts are stored that say it."""
+        address = mapping_of(self.archive, "copy/publisher/site.json").get("address")
+        if address:
+            self._try("address", lambda: self.publisher.update_site_settings(self._brand, address=address))
 
     def _check_is_new(self) -> None:
         """Refuses a second copy under another slug before anything is stored: cycles and articles keep their ids.
@@ -152,7 +162,7 @@ class BrandImport:
         self.progress(f"{service}: {part}")
         for rows in self._requests(service, part):
             answer = self._service(service).import_brand_part(
-                self._brand, part, import_id=self._import_id, rows=rows
+                self._brand, part, import_id=self._import_id, rows=rows, goes_on=self.goes_on
             )
             self._report.known += answer["known"]
             name = f"{service}/{part}"

@@ -289,7 +289,7 @@ async def insert_rows(connection: Connection, part: BrandPart[RowT], brand: str,
         f"insert into {part.table} as t ({known}) select {values}"  # noqa: S608 - names of tables and columns
         f" from jsonb_populate_recordset(null::{part.table}, $1::text::jsonb) as n"
         f" on conflict do nothing returning {', '.join(f't.{column}::text' for column in key)}",
-        json.dumps([{column: row[column] for column in columns} for row in listed], ensure_ascii=False),
+        json.dumps([{column: row.get(column) for column in columns} for row in listed], ensure_ascii=False),
         brand,
     )
     new = {tuple(row) for row in inserted}

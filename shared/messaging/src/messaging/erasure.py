@@ -74,6 +74,10 @@ class ErasedBrands:
         """Blocks erasures of any brand until the transaction ends; callers do not block each other."""
         await connection.execute("select pg_advisory_xact_lock_shared(hashtextextended($1, 0))", self._lock)
 
+    async def stop_consumers(self, connection: Connection) -> None:
+        """Waits for the transactions that called `block_erasures`, and makes later ones wait until this transaction ends."""
+        await connection.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", self._lock)
+
     async def _erase_once(
         self,
         connection: Connection,
@@ -84,7 +88,7 @@ class ErasedBrands:
         read_fields: ReadBrandFields | None,
     ) -> tuple[dict[str, int], Mapping[str, Any]]:
         # Whatever is about to be stored of the brand is stored before, and seen here; what comes later sees the row.
-        await connection.execute("select pg_advisory_xact_lock(hashtextextended($1, 0))", self._lock)
+        await self.stop_consumers(connection)
         before: str | None = await connection.fetchval(
             "select removed::text from erased_brands where erasure_id = $1", erasure_id
         )
@@ -93,6 +97,10 @@ class ErasedBrands:
             return known, {}
         more = await read_fields(connection, brand) if read_fields else {}
         removed = await remove(connection, brand)
+        # A brand that had moved away may come back under its name (`messaging.departures`).
+        await connection.execute(
+            "delete from erased_brands where brand_slug = $1 and asked_at = 'infinity'", brand
+        )
         await connection.execute(
             "insert into erased_brands (erasure_id, brand_slug, asked_at, removed) values ($1, $2, $3, $4::text::jsonb)",
             erasure_id,

@@ -36,6 +36,8 @@ class ImportPartRequest(BaseModel):
     """The archive's id: the same rows of the same import are stored once."""
     rows: Annotated[list[dict[str, Any]], Field(max_length=MOST_ROWS)] = []
     """Each with all fields of the part; none is stored if one is refused."""
+    goes_on: bool = False
+    """The brand moves, and has stopped at the former installation: what waits for its time there goes on here once the brand is resumed."""
     ends_import: bool = False
     """These are the last rows of the import at this service: later ones change nothing."""
 
@@ -58,19 +60,20 @@ class ImportedPart(View):
 
 
 def part_routes(
-    database: Database, load: Callable[[], Sequence[BrandPart[Any]]], *, slug_pattern: str
+    database: Database, load: Callable[[bool], Sequence[BrandPart[Any]]], *, slug_pattern: str
 ) -> APIRouter:
     """Builds the routes of a service's parts; `slug_pattern` is that of brands' slugs.
 
-    `load` gives the parts at the first request: exports and imports are rare, and all models of rows take megabytes.
+    `load` gives the parts at the first request: exports and imports are rare, and all models of rows take megabytes. Its argument says whether
+    the brand moves, so that its work goes on.
     """
     load_once = cache(load)
     routes = router("/brands/{slug}/parts", tags=["brands"])
     Slug = Annotated[str, Path(pattern=slug_pattern, max_length=_MAX_SLUG)]  # noqa: N806 - a type
     Part = Annotated[str, Path(description="Such as `articles`.", max_length=40)]  # noqa: N806
 
-    def find(name: str) -> BrandPart[Any]:
-        parts = load_once()
+    def find(name: str, *, goes_on: bool = False) -> BrandPart[Any]:
+        parts = load_once(goes_on)
         found = next((each for each in parts if each.name == name), None)
         if found is None:
             names = ", ".join(each.name for each in parts)
@@ -108,9 +111,9 @@ def part_routes(
         part: Part,
         request: ImportPartRequest,
     ) -> ImportedPart:
-        """Stores rows of an import, each once. What was under way at the former installation does not go on: nothing is posted."""
+        """Stores rows of an import, each once. What was under way at the former installation does not go on, except with `goes_on`."""
         caller.check_visible(slug)
-        found = find(part)
+        found = find(part, goes_on=request.goes_on)
         try:
             rows = rows_of(found).validate_python(request.rows)
         except ValidationError as error:
@@ -118,7 +121,13 @@ def part_routes(
                 [{**one, "loc": ("body", "rows", *one["loc"])} for one in error.errors(include_url=False)]
             ) from error
         stored = await import_rows(
-            database, load_once(), found, slug, request.import_id, rows, ends_import=request.ends_import
+            database,
+            load_once(request.goes_on),
+            found,
+            slug,
+            request.import_id,
+            rows,
+            ends_import=request.ends_import,
         )
         return ImportedPart(added=stored.added, known=stored.known, had_ended=stored.had_ended)
 

@@ -27,6 +27,7 @@ from orchestrator.activity import activity_routes
 from orchestrator.api.keys import SHOWN_ONCE, KeyQuotas, key_routes
 from orchestrator.article_workflow import CHECK, LARGER_TEXTS, content_routes
 from orchestrator.audits import audit_routes
+from orchestrator.brand_moves import move_routes
 from orchestrator.brands import EXTRACTIVE, UnknownBrandError, brand_routes
 from orchestrator.calendar import calendar_routes
 from orchestrator.cycles import DEFAULT_LIMITS, BrandLimits, ReusedKeyError, cycle_routes
@@ -133,7 +134,10 @@ def http_api(
         audit_routes(database, limits),
         activity_routes(database),
         erasure_routes(database),
-        part_routes(database, lambda: _load_parts(writers), slug_pattern=SLUG_PATTERN),
+        move_routes(database),
+        part_routes(
+            database, lambda goes_on: _load_parts(writers, goes_on=goes_on), slug_pattern=SLUG_PATTERN
+        ),
         content_routes(database),
         placement_routes(database),
         key_routes(database),
@@ -159,8 +163,8 @@ def http_api(
     return app
 
 
-def _load_parts(writers: AbstractSet[str]) -> Sequence[BrandPart[Any]]:
+def _load_parts(writers: AbstractSet[str], *, goes_on: bool) -> Sequence[BrandPart[Any]]:
     # Loaded on demand: exports and imports are rare.
     from orchestrator.brand_parts import build_parts  # noqa: PLC0415
 
-    return build_parts(writers)
+    return build_parts(writers, goes_on=goes_on)

@@ -19,6 +19,7 @@ from orchestrator.audits.auditing import audit_in
 from orchestrator.audits.models import AuditLine, AuditList, AuditView
 from orchestrator.brands import BrandSlug, Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import BrandLimits
+from orchestrator.moving import hold_unmoved
 
 PAGE: Final = 50
 
@@ -43,6 +44,7 @@ def audit_routes(database: Database, limits: BrandLimits) -> APIRouter:
         """
         brand = seen_slug(slug, caller)
         async with database.transaction() as tx:
+            await hold_unmoved(tx.connection, brand)
             audit, is_new = await audit_in(tx, brand, limits, by=caller.name)
         if is_new:
             response.headers["Location"] = f"/v1/brands/{slug}/audits/{audit.audit_id}"

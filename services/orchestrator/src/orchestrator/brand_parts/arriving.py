@@ -42,6 +42,20 @@ def arriving_keyword(keyword: KeywordPartRow, channels: Collection[str]) -> Keyw
             return keyword
 
 
+def moving_keyword(keyword: KeywordPartRow, channels: Collection[str]) -> tuple[KeywordPartRow, bool]:
+    """A keyword of a brand that moves, and whether it awaits its turn. One at research is researched anew here.
+
+    Posts that have no answer yet arrive with the brand, so that they answer here.
+    """
+    match keyword.state:
+        case "queued" | "writing":
+            return keyword, True
+        case "promoting":
+            return keyword, False
+        case _:
+            return arriving_keyword(keyword, channels), False
+
+
 def arriving_content(content: ContentPartRow) -> ContentPartRow:
     placements = tuple(_arriving_placement(each) for each in content.placements)
     return content.model_copy(update={"placements": placements})

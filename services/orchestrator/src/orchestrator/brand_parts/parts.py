@@ -13,7 +13,12 @@ from chassis.http.problem_codes import RefusalError
 from envelope.brand.settings import BrandSettings
 from messaging.brand_parts import BrandPart, Dependent, StoreRows
 from orchestrator import problem_codes as codes
-from orchestrator.brand_parts.arriving import arriving_content, arriving_keyword, arriving_schedule
+from orchestrator.brand_parts.arriving import (
+    arriving_content,
+    arriving_keyword,
+    arriving_schedule,
+    moving_keyword,
+)
 from orchestrator.brand_parts.rows import (
     BrandPartRow,
     ContentPartRow,
@@ -30,8 +35,11 @@ from orchestrator.removal import check_not_erasing
 _OF_ARTICLE: Final = ("content_id",)
 
 
-def build_parts(writers: AbstractSet[str]) -> tuple[BrandPart[Any], ...]:
-    """In the order in which an import stores them. `writers` are those that a brand may have here."""
+def build_parts(writers: AbstractSet[str], *, goes_on: bool = False) -> tuple[BrandPart[Any], ...]:
+    """In the order in which an import stores them. `writers` are those that a brand may have here.
+
+    With `goes_on`, the brand moves: its keywords and schedules go on here once it is resumed.
+    """
 
     async def prepare_brand(slug: str, rows: Sequence[BrandPartRow]) -> StoreRows:
         settings = _settings(rows[0])
@@ -61,7 +69,7 @@ def build_parts(writers: AbstractSet[str]) -> tuple[BrandPart[Any], ...]:
         BrandPart("settings", "brands", BrandPartRow, brand="slug", prepare=prepare_brand),
         BrandPart("subject-decisions", "subject_decisions", SubjectDecisionPartRow, key=("kind", "spelling")),
         _CYCLES,
-        _KEYWORDS,
+        _keywords(goes_on=goes_on),
         BrandPart(
             "articles",
             "content",
@@ -77,7 +85,13 @@ def build_parts(writers: AbstractSet[str]) -> tuple[BrandPart[Any], ...]:
         ),
         BrandPart("former-addresses", "former_addresses", FormerAddressPartRow, key=("slug",)),
         BrandPart("deleted-articles", "deleted_articles", DeletedArticlePartRow, key=_OF_ARTICLE),
-        BrandPart("schedules", "schedules", SchedulePartRow, key=("schedule_id",), adjust=arriving_schedule),
+        BrandPart(
+            "schedules",
+            "schedules",
+            SchedulePartRow,
+            key=("schedule_id",),
+            adjust=None if goes_on else arriving_schedule,
+        ),
     )
 
 
@@ -96,11 +110,23 @@ def _settings(row: BrandPartRow) -> BrandSettings:
         ) from error
 
 
-async def _prepare_keywords(slug: str, rows: Sequence[KeywordPartRow]) -> StoreRows:
-    return lambda connection: _store_keywords(connection, slug, rows)
+def _keywords(*, goes_on: bool) -> BrandPart[KeywordPartRow]:
+    async def prepare_keywords(slug: str, rows: Sequence[KeywordPartRow]) -> StoreRows:
+        return lambda connection: _store_keywords(connection, slug, rows, goes_on=goes_on)
+
+    return BrandPart(
+        "keywords",
+        "keywords",
+        KeywordPartRow,
+        key=("cycle_id", "position"),
+        owned="t.cycle_id in (select cycle_id from cycles where brand_slug = $1)",
+        prepare=prepare_keywords,
+    )
 
 
-async def _store_keywords(connection: Connection, slug: str, rows: Sequence[KeywordPartRow]) -> int:
+async def _store_keywords(
+    connection: Connection, slug: str, rows: Sequence[KeywordPartRow], *, goes_on: bool
+) -> int:
     cycles = {
         row["cycle_id"]: row
         for row in await connection.fetch(
@@ -113,12 +139,18 @@ async def _store_keywords(connection: Connection, slug: str, rows: Sequence[Keyw
         raise RefusalError(
             codes.UNKNOWN_CYCLE, f"keywords: {slug} has no cycle {min(missing)}; import its cycles first"
         )
-    arriving = [arriving_keyword(row, cycles[row.cycle_id]["channels"]) for row in rows]
-    columns = ", ".join(KeywordPartRow.model_fields)
+    arriving: list[dict[str, Any]] = []
+    for row in rows:
+        channels = cycles[row.cycle_id]["channels"]
+        keyword, awaits_turn = (
+            moving_keyword(row, channels) if goes_on else (arriving_keyword(row, channels), False)
+        )
+        arriving.append({**keyword.model_dump(mode="json", exclude_unset=True), "awaits_turn": awaits_turn})
+    columns = ", ".join([*KeywordPartRow.model_fields, "awaits_turn"])
     added = await connection.fetch(
         f"insert into keywords ({columns}) select {columns} from jsonb_populate_recordset(null::keywords, $1::text::jsonb)"  # noqa: S608
         " on conflict (cycle_id, position) do nothing returning true",
-        json.dumps([row.model_dump(mode="json", exclude_unset=True) for row in arriving], ensure_ascii=False),
+        json.dumps(arriving, ensure_ascii=False),
     )
     # The trigger that counts keywords takes the time of their insertion for the end. Nobody is told of ends of long ago.
     await connection.execute(
@@ -140,12 +172,4 @@ _CYCLES: Final = BrandPart(
     key=("cycle_id",),
     # Whoever sends the same request here makes a new cycle. Its end is long told, or comes with its keywords.
     constants={"request_digest": "'\\x'::bytea", "told_at": "clock_timestamp()"},
-)
-_KEYWORDS: Final = BrandPart(
-    "keywords",
-    "keywords",
-    KeywordPartRow,
-    key=("cycle_id", "position"),
-    owned="t.cycle_id in (select cycle_id from cycles where brand_slug = $1)",
-    prepare=_prepare_keywords,
 )

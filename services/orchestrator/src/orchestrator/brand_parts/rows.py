@@ -159,6 +159,10 @@ class CyclePartRow(CopiedRow):
     cancelled_at: datetime | None
     submitted_by: Line | None
     approval: Literal["everything", "first", "nothing"] | None
+    paused_at: datetime | None = None
+    deadline: datetime | None = None
+    max_cost: Annotated[int, Field(ge=0, le=2**62)] | None = None
+    """Micro-dollars."""
 
 
 class SourceRow(CopiedRow):

@@ -46,6 +46,7 @@ from orchestrator.brands.models import (
     BrandRequest,
 )
 from orchestrator.brands.store import BrandRow, brands_page, find_brand, hold_brand, names_page, upsert_brand
+from orchestrator.moving import check_not_moving
 from orchestrator.removal import check_not_erasing
 
 MAX_NAMES: Final = 1_000
@@ -167,6 +168,7 @@ def _setting(database: Database, writers: AbstractSet[str], agent_of: AgentOf) -
                 )
             # Checked after the upsert: a concurrent erasure has removed the brand by now.
             await check_not_erasing(tx.connection, checked)
+            await check_not_moving(tx.connection, checked)
             view = _details(brand, await agent_of(tx.connection, brand))
         if is_new:
             response.status_code = HTTPStatus.CREATED

@@ -25,6 +25,7 @@ from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.store import Cycle
 from orchestrator.ended_keywords import EndedKeyword, log_ended_keywords
 from orchestrator.integration_events import announce_ended_cycles
+from orchestrator.moving import check_may_resume
 
 Brands: TypeAlias = Collection[str] | None
 """Brands that the caller may see; None: all."""
@@ -110,6 +111,7 @@ async def pause_brand(database: Database, slug: str) -> BrandRow:
         UnknownBrandError: there is no such brand.
     """
     async with database.transaction() as tx:
+        await store.lock_brand(tx.connection, slug)
         await tx.connection.execute(
             "update brands set paused_at = coalesce(paused_at, now()) where slug = $1", slug
         )
@@ -123,9 +125,11 @@ async def resume_brand(database: Database, slug: str, limits: BrandLimits) -> Br
         UnknownBrandError: there is no such brand.
     """
     async with database.transaction() as tx:
+        now = await store.lock_brand(tx.connection, slug)
+        await check_may_resume(tx.connection, slug)
         await tx.connection.execute("update brands set paused_at = null where slug = $1", slug)
         brand = await _brand(tx, slug)
-        await _dispatch_waiting(tx, slug, limits)
+        await dispatch_waiting(tx, [slug], limits, now=now)
         return brand
 
 

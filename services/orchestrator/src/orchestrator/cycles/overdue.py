@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 from chassis import Connection
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
+from orchestrator.moving import FROZEN
 
 UNDER_WAY = "('queued', 'writing', 'publishing', 'promoting')"
 """As in the partial index keywords_under_way; a literal, so that the planner sees that the index applies."""
@@ -38,6 +39,7 @@ async def lock_stalled_brands(connection: Connection, stall_after: timedelta) ->
             select brand_slug from keywords as k join cycles using (cycle_id)
             where {STALLED}
         )
+            and slug not in (select brand_slug from brand_moves where step in {FROZEN})
         order by slug for no key update skip locked
         """,  # noqa: S608  (a constant of this module)
         stall_after,
@@ -69,6 +71,7 @@ async def next_stall(connection: Connection, stall_after: timedelta) -> timedelt
         from keywords as k left join writing_waits as w using (content_id)
             left join research_waits as r using (cycle_id, position)
         where k.state in {UNDER_WAY} and not k.awaits_turn and not k.follows
+            and k.cycle_id not in (select cycle_id from brand_moves join cycles using (brand_slug) where step in {FROZEN})
         """,  # noqa: S608
         stall_after,
     )

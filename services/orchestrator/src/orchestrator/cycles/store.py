@@ -24,6 +24,7 @@ from orchestrator.cycles.facts import (
     cycle_state,
 )
 from orchestrator.integration_events import ENDED_AS, POSTS_WAIT
+from orchestrator.moving import check_not_moving
 
 RANKS = tuple(Priority)
 """Priorities by stored rank: the first goes first."""
@@ -289,8 +290,13 @@ async def lock_brands_of(
 
 
 async def lock_brand(connection: Connection, slug: str) -> datetime:
-    """Locks a brand until the transaction ends; returns the database's time after that."""
+    """Locks a brand until the transaction ends, for what a caller asks; returns the database's time after that.
+
+    Raises:
+        BrandMovesError: it moves to another installation, or has moved.
+    """
     await connection.execute("select from brands where slug = $1 for no key update", slug)
+    await check_not_moving(connection, slug)
     now: datetime = await connection.fetchval("select clock_timestamp()")
     return now
 

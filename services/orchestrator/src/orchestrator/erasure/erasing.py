@@ -27,6 +27,7 @@ from orchestrator.brands import UnknownBrandError
 from orchestrator.cycles import MARGIN
 from orchestrator.erasure import store
 from orchestrator.erasure.store import OWN, Erasure
+from orchestrator.moving import check_not_under_way
 
 log = structlog.get_logger(__name__)
 
@@ -51,6 +52,7 @@ async def erase(database: Database, slug: str, *, by: str) -> Erasure:
             if before is None:
                 raise UnknownBrandError(slug)
             return before
+        await check_not_under_way(tx.connection, slug)
         erasure_id = new_event_id()
         await store.insert_erasure(tx.connection, erasure_id, slug, by=by)
         removed = await store.remove_own(tx.connection, slug)

@@ -13,7 +13,7 @@ from orchestrator.article_workflow import lock_storing
 OWN: Final = "orchestrator"
 GATEWAY: Final = "gateway"
 _OF_THE_BRAND: Final = (
-    "schedules", "audits", "links", "link_rounds", "accounts_in_trouble", "subjects", "subject_decisions", "cycles", "content", "former_addresses", "deleted_articles", "received_commands", "brand_imports",
+    "schedules", "audits", "links", "link_rounds", "accounts_in_trouble", "subjects", "subject_decisions", "cycles", "content", "former_addresses", "deleted_articles", "received_commands", "brand_imports", "brand_moves",
 )  # fmt: skip
 """Tables with a `brand_slug`, ordered so that no row refers to a removed one. Dependent rows go with them."""
 

@@ -13,6 +13,7 @@ from chassis.http.problem_codes import RefusalError
 from envelope.brand.settings import NAME_PATTERN
 from messaging import Database
 from orchestrator import problem_codes as codes
+from orchestrator.moving import hold_unmoved
 from orchestrator.placements import commands, store
 from orchestrator.placements.models import PlacementBody, PlacementList, PlacementView
 from orchestrator.placements.store import ArticlePlacements
@@ -43,6 +44,7 @@ def placement_routes(database: Database) -> APIRouter:
         """
         async with database.transaction() as tx:
             placed = await _seen(tx.connection, content_id, caller, locked=True)
+            await hold_unmoved(tx.connection, placed.brand_slug)
             there = {each.target for each in await store.placements_of(tx.connection, content_id)}
             if target not in {placed.home, *placed.targets, *there}:
                 raise RefusalError(

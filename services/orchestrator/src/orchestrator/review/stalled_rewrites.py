@@ -51,6 +51,7 @@ async def _stalled(connection: Connection, after: timedelta, content_id: UUID | 
         """
         select content_id from content as c
         where decision = 'returned' and ($2::uuid is null or content_id = $2)
+          and not exists (select from brand_moves as m where m.brand_slug = c.brand_slug)
           and not exists (
               select from decisions as d
               where d.content_id = c.content_id and d.decision = 'returned' and d.made_at > now() - $1::interval)

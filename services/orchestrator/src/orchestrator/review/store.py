@@ -11,6 +11,7 @@ import asyncpg
 
 from chassis import Connection
 from orchestrator.article_workflow import WORDS, WRITER, lock_storing, words_query
+from orchestrator.moving import check_not_moving
 from orchestrator.review.domain import DraftAuthor, DraftFilter, ReviewedDraft
 from review.decisions import RecordedDecision
 from review.items import ScheduledPublication
@@ -77,12 +78,17 @@ async def lock_draft(connection: Connection, content_id: UUID) -> ReviewedDraft 
     """Locks an article and its brand until the transaction ends; None if there is no such article.
 
     The lock on storing comes first, as `storing` takes it before any article's row.
+
+    Raises:
+        BrandMovesError: its brand moves to another installation, or has moved.
     """
     await lock_storing(connection)
-    await connection.execute(
-        "select from brands where slug = (select brand_slug from content where content_id = $1) for no key update",
+    slug = await connection.fetchval(
+        "select slug from brands where slug = (select brand_slug from content where content_id = $1) for no key update",
         content_id,
     )
+    if slug is not None:
+        await check_not_moving(connection, slug)
     await connection.execute("select from content where content_id = $1 for update", content_id)
     return await find_draft(connection, content_id)
 

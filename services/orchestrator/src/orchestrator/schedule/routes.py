@@ -34,6 +34,7 @@ from orchestrator.brands import (
     find_brand,
     seen_slug,
 )
+from orchestrator.moving import hold_unmoved
 from orchestrator.schedule import store
 from orchestrator.schedule.domain import ScheduleKind
 from orchestrator.schedule.making import (
@@ -104,6 +105,7 @@ def _making(database: Database) -> APIRouter:
         try:
             async with database.transaction() as tx:
                 brand = await _brand(tx.connection, slug, caller)
+                await hold_unmoved(tx.connection, brand)
                 schedule, is_new = await put(tx.connection, brand, name, request)
         except (ScheduleConflictError, PastScheduleError) as error:
             raise RefusalError(codes.INVALID_SCHEDULE, str(error)) from error
@@ -126,6 +128,7 @@ def _making(database: Database) -> APIRouter:
         """Deletes the schedule; its running cycles continue. Deleting an unknown schedule is no error."""
         async with database.transaction() as tx:
             brand = await _brand(tx.connection, slug, caller)
+            await hold_unmoved(tx.connection, brand)
             schedule = await store.lock(tx.connection, brand, name)
             if schedule is not None and schedule.kind is ScheduleKind.AUDIT:
                 raise RefusalError(
@@ -241,7 +244,9 @@ async def _brand(connection: Connection, slug: str, caller: Caller) -> BrandSlug
 
 
 async def _locked(connection: Connection, slug: str, name: str, caller: Caller) -> Schedule:
-    schedule = await store.lock(connection, await _brand(connection, slug, caller), name)
+    brand = await _brand(connection, slug, caller)
+    await hold_unmoved(connection, brand)
+    schedule = await store.lock(connection, brand, name)
     if schedule is None:
         raise _unknown(slug, name)
     return schedule

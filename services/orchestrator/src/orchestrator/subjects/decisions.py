@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Final
 
 from chassis import Connection
+from orchestrator.moving import check_not_moving
 from orchestrator.subjects.keys import SubjectKey, own_key_of, spelling_of
 from orchestrator.subjects.naming import SubjectJoin, SubjectNames
 from orchestrator.subjects.rekeying import rekey_brands
@@ -165,6 +166,7 @@ async def find_subjects(
 
 async def _lock_names(connection: Connection, slug: str) -> SubjectNames:
     await connection.execute("select from brands where slug = $1 for no key update", slug)
+    await check_not_moving(connection, slug)
     names = await load_names(connection, [slug])
     await rekey_brands(connection, names)
     return names[slug]
