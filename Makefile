@@ -127,7 +127,7 @@ schemas: ## Renew what is made from code: schemas, AsyncAPI, topology page, comm
 	@$(BIN)/python -m envelope.schemas envelope.brand shared/envelope/schemas
 	@$(BIN)/python -m messaging contracts envelope.brand docs --examples envelope.brand.examples
 	@$(BIN)/python -m brandctl.reference docs/reference/brandctl.md
-	@PYTHONPATH=deploy/kubernetes $(BIN)/python -m manifests generate
+	@KUBECTL=$$(deploy/kubernetes/install-kubectl.sh) PYTHONPATH=deploy/kubernetes $(BIN)/python -m manifests generate
 	@$(BIN)/python deploy/observability/grafana/generate.py
 
 .PHONY: new-service

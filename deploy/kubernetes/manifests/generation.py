@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 from envelope.brand import CATALOGUE, REGISTRY
-from manifests import order
+from manifests import order, sizes
 from manifests.cluster import WITHOUT_MESSAGES
 from manifests.rendering import HOME
 from messaging import topology
@@ -62,6 +62,11 @@ def files() -> dict[Path, str]:
         "components/order/kustomization.yaml": ("manifests/order.py", [order.component()]),
         "components/monitoring/alerts.yaml": ("deploy/observability/prometheus/alerts.yml", [_alerts()]),
     }
+    for name, size in sizes.SIZES.items():
+        made[f"components/size-{name.lower()}/kustomization.yaml"] = (
+            "manifests/sizes.py",
+            [sizes.component(size)],
+        )
     return {HOME / name: _text(source, documents) for name, (source, documents) in made.items()}
 
 
@@ -70,6 +75,7 @@ def write() -> list[Path]:
     changed = []
     for path, text in files().items():
         if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(exist_ok=True)
             path.write_text(text)
             changed.append(path)
     return changed

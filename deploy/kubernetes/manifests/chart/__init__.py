@@ -1,0 +1,1 @@
+"""The Helm chart, made from what kustomize renders of base and components."""
