@@ -98,11 +98,7 @@ async def _show(
     request: Request, viewer: PageViewer, *, refusal: str = "", status: int = HTTPStatus.OK
 ) -> Response:
     is_bound = viewer.person.brands is not None
-    asked = () if is_bound else MESSAGE_SERVICES
-    answers = await asyncio.gather(
-        *(viewer.ask_one(each, getattr(viewer, each).get_backbone()) for each in asked)
-    )
-    parts = dict(zip(asked, answers, strict=True))
+    parts, troubles = ({}, []) if is_bound else await _read(viewer)
     return page(
         request,
         viewer,
@@ -110,7 +106,7 @@ async def _show(
         status=status,
         refusal=refusal,
         found=parts,
-        troubles=[] if is_bound else await _troubles(viewer, parts),
+        troubles=troubles,
         message_services=MESSAGE_SERVICES,
         is_bound=is_bound,
         is_late=views.is_late,
@@ -118,17 +114,19 @@ async def _show(
     )
 
 
-async def _troubles(viewer: PageViewer, parts: Mapping[str, Any]) -> list[Trouble]:
-    """What needs an operator now."""
+async def _read(viewer: PageViewer) -> tuple[dict[str, Any], list[Trouble]]:
+    """Each service's part, and what needs an operator now."""
     monitor = viewer.monitor
-    gateway, letters, ledger, alerts, *reports = await asyncio.gather(
+    gateway, letters, ledger, alerts, *answers = await asyncio.gather(
         viewer.ask_one("gateway", viewer.gateway.list_providers()),
         viewer.ask_one("monitor", monitor.summarize_dead_letters(state="open")),
         viewer.ask_one("monitor", monitor.get_ledger()),
         viewer.ask_one("monitor", monitor.get_alerts()),
-        *(_report(viewer, service, part) for service, part in parts.items()),
+        *(viewer.ask_one(each, getattr(viewer, each).get_backbone()) for each in MESSAGE_SERVICES),
     )
-    return troubles_of(
+    parts = dict(zip(MESSAGE_SERVICES, answers, strict=True))
+    reports = await asyncio.gather(*(_report(viewer, service, part) for service, part in parts.items()))
+    return parts, troubles_of(
         parts,
         gateway=gateway,
         letters=letters,

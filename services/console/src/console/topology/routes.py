@@ -27,12 +27,7 @@ async def get_topology(request: Request, viewer: Viewer) -> Response:
     """The routes as the catalogue has them, with what each service knows of its queues."""
     viewer.check_may(Scope.OPERATE)
     is_bound = not viewer.may_see_backbone
-    asked = () if is_bound else MESSAGE_SERVICES
-    answers = await asyncio.gather(
-        *(viewer.ask_one(each, getattr(viewer, each).get_backbone()) for each in asked)
-    )
-    parts = dict(zip(asked, answers, strict=True))
-    topology = None if is_bound else await _read_topology(viewer, parts)
+    parts, topology = ({}, None) if is_bound else await _read(viewer)
     return page(
         request,
         viewer,
@@ -46,11 +41,17 @@ async def get_topology(request: Request, viewer: Viewer) -> Response:
     )
 
 
-async def _read_topology(viewer: PageViewer, parts: dict[str, Any]) -> Any:
-    """Asks one service after another, those that answered first: all of a version know the same."""
-    found: Any = None
-    for service in sorted(parts, key=lambda each: not isinstance(parts[each], dict)):
-        found = await viewer.ask_one(service, getattr(viewer, service).get_topology())
+async def _read(viewer: PageViewer) -> tuple[dict[str, Any], Any]:
+    """What each service knows of its queues, and the routes: all services of a version know the same of those."""
+    first, *others = MESSAGE_SERVICES
+    found, *answers = await asyncio.gather(
+        viewer.ask_one(first, getattr(viewer, first).get_topology()),
+        *(viewer.ask_one(each, getattr(viewer, each).get_backbone()) for each in MESSAGE_SERVICES),
+    )
+    parts = dict(zip(MESSAGE_SERVICES, answers, strict=True))
+    # The others are asked one after another, those that answered before those that did not.
+    for service in sorted(others, key=lambda each: not isinstance(parts[each], dict)):
         if isinstance(found, dict) or not isinstance(parts[service], dict):
             break
-    return found
+        found = await viewer.ask_one(service, getattr(viewer, service).get_topology())
+    return parts, found
