@@ -109,6 +109,11 @@ bench: ## Measure speed and cost beside other libraries: an hour, or 8 minutes w
 	@exec $(BIN)/python -m benchmarks $(if $(filter quick,$(BENCH)),,--full) \
 		$(if $(ONLY),--only $(ONLY)) $(if $(SYSTEMS),--system $(SYSTEMS)) $(if $(DOCS),--docs) $(ARGS)
 
+.PHONY: soak
+soak: ## Work for HOURS (2) as people and operators do, and say whether memory and tables stay flat
+	@deploy/local/setup.sh servers
+	@exec $(BIN)/python -m benchmarks.soak $(if $(HOURS),--hours $(HOURS)) $(ARGS)
+
 .PHONY: validate
 validate: ## Render the manifests of Kubernetes and check them, offline
 	@deploy/kubernetes/validate

@@ -192,6 +192,17 @@ def _largest_p99(scenario: str) -> Callable[[Sequence[ResultRow]], float | None]
     return figure
 
 
+def _beside_smallest(documents: int) -> Callable[[Sequence[ResultRow]], float | None]:
+    """Processor time of a search beside so many documents, as a ratio to that beside the fewest."""
+
+    def figure(rows: Sequence[ResultRow]) -> float | None:
+        found = [row.extra for row in rows if row.scenario == "corpus_search"]
+        ratios = [float(each["beside_smallest"]) for each in found if each.get("documents") == documents]
+        return ratios[0] if ratios else None
+
+    return figure
+
+
 def _slowest_prune(rows: Sequence[ResultRow]) -> float | None:
     times = [row.p50_ms for row in rows if row.scenario == "prune_day" and row.kind == "ours" and row.p50_ms]
     return max(times, default=None)
@@ -225,6 +236,16 @@ GOALS: Final = (
     Goal("site_pages p99 at half of that", _largest_p99("site_pages"), 10, " ms", at_most=True),
     Goal("corpus_index of 1,000 files", _seconds_of_all("ours"), 20, " s", at_most=True),
     Goal("corpus_index of 1,000 files, unchanged", _seconds_of_all("ours, unchanged"), 1, " s", at_most=True),
+    Goal("corpus_search, of 6,400 documents beside 100", _beside_smallest(6_400), 2, "x", at_most=True),
+    Goal("corpus_search, of 100,000 documents beside 100", _beside_smallest(100_000), 4, "x", at_most=True),
+    Goal("corpus_search, files read", _extra("corpus_search", "files_a_second", max), 180, "/s"),
+    Goal(
+        "corpus_search, memory of research",
+        _extra("corpus_search", "rss_mb", max),
+        150,
+        " MB",
+        at_most=True,
+    ),
     Goal("gateway_call p50", _p50("gateway_call"), 3, " ms", at_most=True),
     Goal(
         "inbox_growth beside the smallest inbox", _extra("inbox_growth", "ratio_to_smallest", min), 0.95, "x"

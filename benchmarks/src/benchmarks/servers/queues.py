@@ -37,6 +37,11 @@ class Queues:
         """Takes `count` messages off a queue and returns their bodies."""
         self._runner.run(self._take(name, count, each))
 
+    def put(self, name: str, body: bytes) -> None:
+        """Puts a message into a queue, past the exchanges."""
+        message = aio_pika.Message(body, delivery_mode=aio_pika.DeliveryMode.PERSISTENT)
+        self._runner.run(self._channel.default_exchange.publish(message, name, mandatory=True))
+
     def tap(self, exchanges: Sequence[str]) -> str:
         """Declares a temporary queue with a copy of all messages of these topic exchanges; returns its name."""
         return self._runner.run(self._tap(exchanges))

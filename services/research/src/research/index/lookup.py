@@ -18,7 +18,7 @@ from research import synonyms
 CANDIDATES: Final = 600
 # Beside a page that is enough alone.
 FEW_CANDIDATES: Final = 200
-_MOST_OF_A_KIND: Final = 2_000
+_MOST_OF_A_KIND: Final = 1_000
 """Passages that are compared to find the candidates: of those named by title or heading, those with all words, and others."""
 _RARE_PASSAGES: Final = 1_000
 
