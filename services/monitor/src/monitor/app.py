@@ -35,8 +35,11 @@ OTHERS: Final = timedelta(minutes=2)
 """Intervals of the notification sources: the own database, and other services."""
 DUE_SOURCES: Final = timedelta(seconds=5)
 DUE_MESSAGES: Final = timedelta(seconds=2)
-CANARIES: Final = timedelta(seconds=1)
-"""Intervals of the searches for sources to poll, for messages to send and for canary replays to continue."""
+CANARIES: Final = timedelta(seconds=5)
+"""Intervals of the searches for sources to poll, for messages to send and for canary replays that have begun.
+
+While canary replays run, they say themselves when to look again.
+"""
 
 
 def build(settings: Settings) -> Service:

@@ -28,6 +28,8 @@ STEPS: Final = (1, 10)
 """How many are replayed in each step before the last, which replays the rest."""
 _AT_ONCE: Final = 500
 """The most that the last step replays in one transaction."""
+NEXT_STEP: Final = timedelta(seconds=1)
+"""Between two steps of what runs. Every replica of the monitor asks; at rest, it asks less often."""
 _MOST_RUNNING: Final = 100
 _COLUMNS: Final = (
     "c.id, c.failure_group, c.brands, c.reason, c.operator, c.total, c.step, c.state, c.started_at, c.ended_at, c.came_back,"
@@ -146,8 +148,11 @@ class CanaryReplays:
         async with self._database.transaction() as tx:
             await _end(tx.connection, canary, CanaryState.STOPPED, stopped_by=by or "an operator")
 
-    async def advance(self) -> None:
-        """Takes each running one a step further, if the step before is settled."""
+    async def advance(self) -> timedelta | None:
+        """Takes each running one a step further, if the step before is settled.
+
+        Returns in what time to look again while there are some.
+        """
         async with self._database.connection() as connection:
             running = await connection.fetch(
                 "select id from canary_replays where state = 'running' order by started_at limit $1",
@@ -162,6 +167,7 @@ class CanaryReplays:
                 )
                 if found is not None:
                     await _advance(tx, dict(found))
+        return NEXT_STEP if running else None
 
 
 async def _advance(tx: Transaction, canary: Mapping[str, Any]) -> None:

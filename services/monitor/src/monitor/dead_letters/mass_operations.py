@@ -31,6 +31,8 @@ _AT_ONCE: Final = 500
 """The most that one transaction decides about."""
 _TURN_SECONDS: Final = 2.0
 """How long one operation goes on before the others have their turn."""
+NEXT_STEP: Final = timedelta(seconds=1)
+"""Between two steps of what runs. Every replica of the monitor asks; at rest, it asks less often."""
 _MOST_RUNNING: Final = 100
 _FOLLOWED: Final = timedelta(days=2)
 """How long the replays of an ended operation are followed."""
@@ -158,8 +160,11 @@ class MassOperations:
         async with self._database.transaction() as tx:
             await _end(tx.connection, operation, OperationState.STOPPED, stopped_by=by or "an operator")
 
-    async def advance(self) -> None:
-        """Goes on with each that runs, and notes what became of replays."""
+    async def advance(self) -> timedelta | None:
+        """Goes on with each that runs, and notes what became of replays.
+
+        Returns in what time to look again while there are some; each begins with its first step, so none waits for this.
+        """
         async with self._database.connection() as connection:
             rows = await connection.fetch(
                 "select id from dead_letter_operations where state = 'running' or (ended_at > now() - $2::interval"
@@ -172,6 +177,7 @@ class MassOperations:
             began = time.monotonic()
             while await self._step(row["id"]) and time.monotonic() - began < _TURN_SECONDS:
                 pass
+        return NEXT_STEP if rows else None
 
     async def _step(self, operation: UUID) -> bool:
         """Decides about some more; returns whether there may be others."""

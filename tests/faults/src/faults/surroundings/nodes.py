@@ -169,6 +169,11 @@ class PostgresServer:
         self._node = postgres.launch(data, log=folder.with_name(f"{folder.name}.log"), settings=settings)
 
     @property
+    def log(self) -> Path:
+        """What the server logs, until it is started anew."""
+        return self._folder.with_name(f"{self._folder.name}.log")
+
+    @property
     def url(self) -> str:
         """Its superuser on the database `postgres`."""
         return self._node.url
