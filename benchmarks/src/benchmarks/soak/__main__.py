@@ -147,12 +147,13 @@ class Soak:
                     found[f"{service}.{table}"] = sql.value(f"select count(*) from {table}")  # noqa: S608  (names of this module)
         return found
 
-    def left(self, queues: Queues) -> list[str]:
+    def left(self) -> list[str]:
         """What is in a queue or an outbox after some minutes of rest."""
         deadline = time.monotonic() + _DRAIN_SECONDS
-        while (found := list(self._left(queues))) and time.monotonic() < deadline:
-            time.sleep(1.0)
-        return found
+        with Queues(self._services.rabbitmq_url) as queues:
+            while (found := list(self._left(queues))) and time.monotonic() < deadline:
+                time.sleep(1.0)
+            return found
 
     def _left(self, queues: Queues) -> Iterator[str]:
         for name, rows in self._rows().items():
@@ -181,17 +182,15 @@ def report(soak: Soak, found: Sequence[Growth], left: Sequence[str]) -> bool:
 
 
 @contextmanager
-def _running(seconds: float) -> Iterator[tuple[Soak, Queues]]:
+def _running(seconds: float) -> Iterator[Soak]:
     with (
         tempfile.TemporaryDirectory(prefix="brand-engine-soak-") as folder,
         nodes.running(Path(folder)) as servers,
         stack(servers, local.PROCESSES, variables={"LOG_LEVEL": "warning"}) as services,
-        Queues(services.rabbitmq_url) as spoiling,
-        Queues(services.rabbitmq_url) as looking,
     ):
-        day = WorkingDay(services, sign_in(services, "Ada", Role.OWNER, None), spoiling.put)
+        day = WorkingDay(services, sign_in(services, "Ada", Role.OWNER, None))
         try:
-            yield Soak(services, day, seconds), looking
+            yield Soak(services, day, seconds)
         finally:
             day.close()
 
@@ -203,9 +202,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     seconds = arguments.hours * 3600
     try:
-        with _running(seconds) as (soak, queues):
+        with _running(seconds) as soak:
             soak.run()
-            left = soak.left(queues)
+            left = soak.left()
             found = growths(soak.samples, seconds)
     except (MeasurementError, processes.StartError, ValueError) as error:
         sys.exit(str(error))

@@ -10,6 +10,7 @@ from uuid import uuid4
 
 import httpx
 
+from benchmarks.servers.queues import Queues
 from benchmarks.systems.console_people import SignedIn
 from benchmarks.systems.stack import KEYWORDS, Stack
 
@@ -35,8 +36,6 @@ class WorkingDay:
 
     services: Stack
     owner: SignedIn
-    spoil: Callable[[str, bytes], None]
-    """Puts a message into a queue."""
     _random: random.Random = field(default_factory=lambda: random.Random(_SEED))
     _brands: deque[str] = field(default_factory=deque)
     _numbers: Iterator[int] = field(default_factory=itertools.count)
@@ -118,7 +117,9 @@ class WorkingDay:
 
     def _spoil(self) -> int:
         service = self._random.choice(("research", "publisher", "social"))
-        self.spoil(f"{service}-commands", b'{"event_id": "%s", "type": ' % str(uuid4()).encode())
+        # A connection of its own each time: nothing would answer the broker between two of them.
+        with Queues(self.services.rabbitmq_url) as queues:
+            queues.put(f"{service}-commands", b'{"event_id": "%s", "type": ' % str(uuid4()).encode())
         return 1
 
     def _resolve(self) -> int:
