@@ -144,14 +144,14 @@ def _seconds_of_all(system: str) -> Callable[[Sequence[ResultRow]], float | None
     return figure
 
 
-def _of_agency(key: str) -> Callable[[Sequence[ResultRow]], float | None]:
+def _of_agency(key: str, scenario: str = "console") -> Callable[[Sequence[ResultRow]], float | None]:
     """The largest figure beside the whole stock; None for a quick run, which has less of it."""
 
     def figure(rows: Sequence[ResultRow]) -> float | None:
         values = [
             float(row.extra[key])
             for row in rows
-            if row.scenario == "console" and key in row.extra and row.extra["brands"] >= _BRANDS
+            if row.scenario == scenario and key in row.extra and row.extra["brands"] >= _BRANDS
         ]
         return max(values, default=None)
 
@@ -255,6 +255,13 @@ GOALS: Final = (
         _extra("backlog_growth", "ratio_to_smallest", min),
         0.95,
         "x",
+    ),
+    Goal(
+        "data_growth, the read that grows most with its brand",
+        _of_agency("largest_growth", "data_growth"),
+        1.3,
+        "x",
+        at_most=True,
     ),
     Goal("prune_day, the largest day", _slowest_prune, 100, " ms", at_most=True),
     Goal("memory of a service at rest", _extra("memory", "idle_rss_mb", max), 75, " MB", at_most=True),
