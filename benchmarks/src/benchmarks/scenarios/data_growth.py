@@ -25,6 +25,7 @@ _ENDLESS: Final = ("/live", "/stream", "/archive")
 """Ends of paths whose answers have no end, or are a whole brand on purpose."""
 _LEAST_MS: Final = 4.0
 """What is quicker counts as so slow: below, the machine's noise is larger than the work."""
+_FLAT: Final = 1.3
 _SITE: Final = (
     "/sites/{slug}/",
     "/sites/{slug}/feed.xml",
@@ -90,8 +91,8 @@ def data_growth(run: BenchmarkRun) -> list[ResultRow]:
         "reads": len(reads),
         "largest_growth": round(reads[0].growth, 2),
         "grown": {
-            each.name: [round(each.small, 1), round(each.large, 1)] for each in reads if each.growth > 1.3
-        },  # noqa: PLR2004
+            each.name: [round(each.small, 1), round(each.large, 1)] for each in reads if each.growth > _FLAT
+        },
     }
     lines = (f"{each.growth:6.2f}x {each.small:8.1f} ms {each.large:8.1f} ms  {each.name}" for each in reads)
     run.keep("data-growth.txt", "\n".join(lines) + "\n")
