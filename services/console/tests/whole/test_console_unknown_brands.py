@@ -34,3 +34,4 @@ async def test_no_page_of_a_brand_that_does_not_exist_looks_like_an_empty_brand(
             answer = await person.get(address)
             assert answer.status_code == 404, f"{each}: {answer.status_code}"
             assert "There is no brand “no-such-brand” that you may see." in answer.text, each
+            assert 'class="screens"' not in answer.text, "the bar of a brand that does not exist"

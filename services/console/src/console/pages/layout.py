@@ -95,7 +95,7 @@ def texts_of(request: Request, viewer: PageViewer | None) -> Texts:
 
 def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -> dict[str, Any]:
     texts = texts_of(request, viewer)
-    brand = request.path_params.get("brand")
+    brand = None if viewer is not None and viewer.lacks_brand else request.path_params.get("brand")
     query = f"?{request.url.query}" if request.url.query else ""
     path = request.scope["path"]
     names: dict[str, str] = {} if viewer is None else dict(viewer.brands)

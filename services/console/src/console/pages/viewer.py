@@ -71,6 +71,8 @@ class PageViewer(PersonClients):
         """What the page says was done."""
         self.paused_queues: tuple[PausedQueue, ...] = ()
         """For the line on every page; empty for those who may not see the backbone."""
+        self.lacks_brand = False
+        """Whether the brand of the address does not exist for this person: its bar is not shown."""
         self.brands: tuple[BrandName, ...] = ()
         """Brands that the person may see, by slug and name; the last known ones while the orchestrator is away."""
 
@@ -199,6 +201,7 @@ def _has_paused_queues(request: Request) -> bool:
 
 
 def _unknown_brand(viewer: PageViewer, brand: str) -> HTTPException:
+    viewer.lacks_brand = True
     return HTTPException(HTTPStatus.NOT_FOUND, viewer.t("layout.error.brand", brand=brand))
 
 
