@@ -84,7 +84,7 @@ write_servers() {
 default_pass = $value"
     write BROKER_ADMINISTRATOR_URL "amqp://admin:$value@rabbitmq:5672/"
     write BROKER_API_URL "http://admin:$value@rabbitmq:15672"
-    keep_optional BRAVE_API_KEY GATEWAY_MODEL_API_KEY OIDC_CLIENT_SECRET SMTP_PASSWORD ALERT_WEBHOOK_URL
+    keep_optional BRAVE_API_KEY GATEWAY_MODEL_API_KEY OIDC_CLIENT_SECRET MOVES_KEY SMTP_PASSWORD ALERT_WEBHOOK_URL
     keep_optional BROKER_USERS_API_URL OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS
 }
 
@@ -111,7 +111,7 @@ files_of() {
         case _${pair%_KEY}_ in *"_$1_"*) files="$files $pair" ;; esac
     done
     files="$files SERVICE_KEY_HASH $1_DATABASE_URL OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS"
-    [ "$1" != GATEWAY ] || files="$files BRAVE_API_KEY GATEWAY_MODEL_API_KEY OIDC_CLIENT_SECRET"
+    [ "$1" != GATEWAY ] || files="$files BRAVE_API_KEY GATEWAY_MODEL_API_KEY OIDC_CLIENT_SECRET MOVES_KEY"
     [ "$1" != MONITOR ] || files="$files BROKER_USERS_API_URL"
     if takes_messages "$1"; then files="$files $1_BROKER_URL"; fi
 }

@@ -21,7 +21,7 @@ def of_the_library(service: str) -> set[str]:
     return {"DATABASE_URL", "RABBITMQ_URL"} if service in SERVICES else {"DATABASE_URL"}
 
 
-OF_PROVIDERS = {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_MODEL_API_KEY", "OIDC_CLIENT_SECRET"}
+OF_PROVIDERS = {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_MODEL_API_KEY", "MOVES_KEY", "OIDC_CLIENT_SECRET"}
 """For the gateway alone."""
 
 

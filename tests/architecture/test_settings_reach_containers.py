@@ -58,6 +58,7 @@ CONNECTED_ON_KUBERNETES = {
         ("BRAVE_API_KEY", "GATEWAY_MODEL_API_KEY"),
         "an operator connects providers (`brandctl providers connect`)",
     ),
+    "MOVES_KEY": "an overlay gives it to the gateway while brands move",
     "RABBITMQ_API_URL": "users of other systems are made with `brandctl broker-users`, unless an overlay gives the monitor the address",
 }
 """Secrets that no manifest names."""

@@ -3,20 +3,29 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import asyncpg
+import httpx
 import pytest
+from cryptography.fernet import Fernet
 
+from chassis.testing import running
+from client import Address
 from client.brand_archive import PARTS
 from client.brand_move import BrandMover, MoveError, MovingSide
 from client.connections import Request, Service
+from gateway.app import GatewayApp
+from gateway.settings import Settings
 from orchestrator.erasure.store import remove_own
 from publisher.erasure import _remove as remove_pages
 from research.erasure import _remove as remove_research
 from social.erasure import _remove as remove_posts
 from tests.fixtures.brands.installation import KEY, Installation, fill_acme, installation
 from tests.fixtures.commands.brandctl import Operator
+from tests.fixtures.databases import Roles
 
 A, B = "https://former.example", "https://second.example"
 
@@ -40,6 +49,56 @@ async def second(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterato
         yield made
 
 
+@dataclass(frozen=True)
+class Gateways:
+    """The addresses of the gateways of both installations. At the former one, `acme` has the account `mastodon-eu`."""
+
+    former: str
+    second: str
+    databases: tuple[str, str]
+
+    async def accounts(self) -> list[dict[str, list[str]]]:
+        """By side: the names of the accounts with their brands."""
+        found: list[dict[str, list[str]]] = []
+        async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, trust_env=False) as http:
+            for url in (self.former, self.second):
+                items = (await http.get(f"{url}/v1/accounts")).raise_for_status().json()["items"]
+                found.append({each["name"]: each["brands"] for each in items})
+        return found
+
+
+TOKEN = "mastodon-token-of-acme-0123456789"
+MOVES = "a-key-that-both-installations-know-0123456789"
+
+
+@pytest.fixture
+async def gateways(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[Gateways]:
+    databases = await make_database("gateway"), await make_database("gateway")
+
+    def app(database: str) -> GatewayApp:
+        given = {
+            "database_url": database,
+            "service_key": KEY,
+            "http_port": 0,
+            "gateway_keys": Fernet.generate_key().decode(),
+            "egress_reachable_networks": "127.0.0.1/32",
+            "moves_key": MOVES,
+        }
+        return GatewayApp(Settings.model_validate(given))
+
+    async with running(app(databases[0])) as former, running(app(databases[1])) as second:
+        made = Gateways(*(f"http://127.0.0.1:{each.port}" for each in (former, second)), databases)
+        body = {
+            "kind": "mastodon",
+            "brands": ["acme"],
+            "settings": {"url": "http://127.0.0.1:9"},
+            "credentials": {"token": TOKEN},
+        }
+        async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, trust_env=False) as http:
+            (await http.put(f"{made.former}/v1/accounts/mastodon-eu", json=body)).raise_for_status()
+        yield made
+
+
 async def move(
     former: Installation,
     second: Installation,
@@ -47,9 +106,16 @@ async def move(
     *,
     progress: Callable[[str], None] = lambda _: None,
     to: str = B,
+    gateways: Gateways | None = None,
 ) -> Any:
     def run() -> Any:
-        ours, theirs = former.clients(), second.clients()
+        from client.services.gateway import Gateway  # noqa: PLC0415  (generated)
+
+        ours: tuple[Any, ...] = former.clients()
+        theirs: tuple[Any, ...] = second.clients()
+        if gateways is not None:
+            ours = (*ours, Gateway(Address(gateways.former, KEY)))
+            theirs = (*theirs, Gateway(Address(gateways.second, KEY)))
         try:
             mover = BrandMover("acme", MovingSide(*ours), MovingSide(*theirs), to, progress, wait=0)
             return getattr(mover, act)()
@@ -141,6 +207,11 @@ async def test_a_brand_goes_on_at_the_other_installation_and_not_here(
         refused = await former.ask("orchestrator", method, path, json=body, fine=False)
         told = (refused.status_code, refused.json().get("code"), B in refused.text)
         assert told == (409, "brand_moved", True), (path, refused.text)
+    planned = next(each for each in before["social/channel-posts"] if each["state"] == "planned")
+    refused = await former.ask(
+        "social", "POST", f"/v1/posts/{planned['post_id']}/approve", json={"version": 1}, fine=False
+    )
+    assert (refused.status_code, refused.json()["code"]) == (409, "brand_has_left")
     # The same once more changes nothing, also after a person has paused it there.
     await second.ask("orchestrator", "POST", "/v1/brands/acme/pause")
     assert (await move(former, second)).step == "resumed"
@@ -172,8 +243,27 @@ def kill_after(monkeypatch: pytest.MonkeyPatch, number: int) -> list[str]:
     return changes
 
 
-async def forget_move(former: Installation, second: Installation) -> None:
+async def forget_move(former: Installation, second: Installation, gateways: Gateways, roles: Roles) -> None:
     """Makes both sides as they were before the move."""
+    for database, statements in zip(
+        gateways.databases,
+        (
+            (
+                """
+                insert into accounts (name, kind, brands, settings, sealed)
+                select name, kind, brands, settings, sealed from erased_accounts where not exists (select from accounts)
+                """,
+                "delete from erased_accounts",
+                "delete from erased_brands",
+            ),
+            ("delete from accounts", "delete from account_arrivals"),
+        ),
+        strict=True,
+    ):
+        owner = await asyncpg.connect(roles.owner(database))
+        for statement in statements:
+            await owner.execute(statement)
+        await owner.close()
     for service, remove in (
         ("orchestrator", remove_own),
         ("publisher", remove_pages),
@@ -191,24 +281,63 @@ async def forget_move(former: Installation, second: Installation) -> None:
 
 @pytest.mark.extended
 async def test_a_move_that_is_killed_at_any_step_continues_by_the_same_command(
-    former: Installation, second: Installation, monkeypatch: pytest.MonkeyPatch
+    former: Installation,
+    second: Installation,
+    gateways: Gateways,
+    database_roles: Roles,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     before = await all_rows(former)
     with monkeypatch.context() as patched:
         changes = kill_after(patched, 10_000)
-        await move(former, second)
+        await move(former, second, gateways=gateways)
     assert len(changes) > 30
     for number in range(len(changes)):
-        await forget_move(former, second)
+        await forget_move(former, second, gateways, database_roles)
         with monkeypatch.context() as patched:
             kill_after(patched, number)
             with pytest.raises(Killed):
-                await move(former, second)
+                await move(former, second, gateways=gateways)
         # Until all is there, nothing goes on there; from the copy on, nothing goes on here.
         assert await second.outbox() in ([], ["research.requested"] * 2), changes[number]
         assert await former.outbox() == []
-        assert (await move(former, second)).step == "resumed", changes[number]
+        ours, theirs = await gateways.accounts()
+        assert not ours or not theirs, "only one side has the account"
+        continued = await move(former, second, gateways=gateways)
+        assert (continued.step, continued.connect_again) == ("resumed", []), changes[number]
         await check_arrived(second, before)
+        assert await gateways.accounts() == [{}, {"mastodon-eu": ["acme"]}]
+
+
+async def test_accounts_come_along_and_no_secret_is_written_down(
+    former: Installation,
+    second: Installation,
+    gateways: Gateways,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    ours = {f"{name.upper()}_URL": url for name, url in former.urls.items()}
+    brandctl = Operator(tmp_path, {**ours, "GATEWAY_URL": gateways.former, "SERVICE_KEY": KEY})
+    lines = [f"{name.upper()}_URL={url}" for name, url in second.urls.items()]
+    other = tmp_path / "other.env"
+    other.write_text("\n".join([*lines, f"GATEWAY_URL={gateways.second}", f"SERVICE_KEY={KEY}"]))
+    async with httpx.AsyncClient(headers={"X-Service-Key": KEY}, trust_env=False) as http:
+        taken = {"kind": "webhook", "brands": ["rival"], "settings": {"url": "http://127.0.0.1:9/x"}}
+        (await http.put(f"{gateways.second}/v1/accounts/mastodon-eu", json=taken)).raise_for_status()
+        refused = await brandctl("brands", "move", "acme", "--to", "other.env")
+        assert (refused.code, "other accounts of the names mastodon-eu" in refused.err) == (1, True), (
+            refused.err
+        )
+        assert (await former.ask("orchestrator", "GET", "/v1/brands/acme"))["paused_at"] is None
+        (await http.delete(f"{gateways.second}/v1/accounts/mastodon-eu")).raise_for_status()
+
+    done = await brandctl("brands", "move", "acme", "--to", "other.env")
+    assert done.code == 0, done.err
+    assert ("come along: mastodon-eu" in done.err, "connect there" in done.err) == (True, False), done.err
+    assert await gateways.accounts() == [{}, {"mastodon-eu": ["acme"]}]
+    logged = capfd.readouterr()
+    assert await asyncio.to_thread(lambda: [path.name for path in tmp_path.rglob("*")]) == ["other.env"]
+    assert not any(TOKEN in text or MOVES in text for text in (done.told, logged.out, logged.err))
 
 
 async def test_a_move_waits_for_what_runs_and_says_so(former: Installation, second: Installation) -> None:

@@ -155,7 +155,14 @@ def _without_user(url: str) -> str:
 
 
 _OF_THE_GATEWAY: Final = frozenset(
-    {"BRAVE_API_KEY", "GATEWAY_KEYS", "GATEWAY_KEYS_FILE", "GATEWAY_MODEL_API_KEY", "OIDC_CLIENT_SECRET"}
+    {
+        "BRAVE_API_KEY",
+        "GATEWAY_KEYS",
+        "GATEWAY_KEYS_FILE",
+        "GATEWAY_MODEL_API_KEY",
+        "MOVES_KEY",
+        "OIDC_CLIENT_SECRET",
+    }
 )
 """Providers' keys, and the keys that encrypt them."""
 _NOT_INHERITED: Final = frozenset(

@@ -13,6 +13,7 @@ from brandctl.tables import show_table
 from brandctl.terminal import note
 from client.brand_move import BrandMover, MoveReport, MovingSide
 from client.errors import UnreachableError
+from client.services.gateway import Gateway
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
 from client.services.research import Research
@@ -28,6 +29,7 @@ def move(
     research: Research,
     publisher: Publisher,
     social: Social,
+    gateway: Gateway,
     as_json: bool,
     dry_run: bool = False,
     cancel: bool = False,
@@ -38,7 +40,8 @@ def move(
     If the command breaks off, or the other side is away, repeat it: it continues, from any machine. Nothing is published twice. Afterwards the
     brand publishes nothing here again; erase it here once you have looked at it there: brandctl brands erase.
 
-    FILE has lines NAME=value: ORCHESTRATOR_URL, RESEARCH_URL, PUBLISHER_URL, SOCIAL_URL, and SERVICE_KEY or SERVICE_KEY_FILE.
+    FILE has lines NAME=value: ORCHESTRATOR_URL, RESEARCH_URL, PUBLISHER_URL, SOCIAL_URL, GATEWAY_URL, and SERVICE_KEY or SERVICE_KEY_FILE. The
+    brand's own accounts go along if both gateways have the same MOVES_KEY; only the gateways see their credentials.
 
     For example:
 
@@ -57,7 +60,7 @@ def move(
         service.connect()
     progress = (lambda _: None) if as_json else (lambda step: note(f"… {step}"))
     with other.services() as target:
-        source = MovingSide(orchestrator, research, publisher, social)
+        source = MovingSide(orchestrator, research, publisher, social, _known(gateway))
         mover = BrandMover(brand, source, target, other.name, progress, wait)
         if cancel:
             mover.cancel()
@@ -76,6 +79,15 @@ def move(
     return Result(_told(report), note=_says(report))
 
 
+def _known(gateway: Gateway) -> Gateway | None:
+    """The gateway, if its address is known; accounts stay without one."""
+    try:
+        gateway.connect()
+    except UsageError:
+        return None
+    return gateway
+
+
 def _cancelled(brand: str, other: OtherInstallation) -> str:
     return (
         f"{brand} stays here, and goes on unless it was paused before. If {other.name} has a copy by now, it is paused: erase it there"
@@ -89,6 +101,7 @@ def _told(report: MoveReport) -> dict[str, Any]:
         "to": report.to,
         "step": report.step,
         "paused_seconds": report.paused_seconds,
+        "accounts": report.accounts,
         "connect_again": report.connect_again,
         "stays_paused": report.stays_paused,
         "added": report.imported.added if report.imported else {},
@@ -107,6 +120,7 @@ def _says(report: MoveReport) -> list[str]:
         )
     if report.imported is not None:
         says += [f"not taken over: {each}" for each in report.imported.not_taken]
+    says += [f"its account has come along: {each}" for each in report.accounts]
     says += [f"connect there: {each}" for each in report.connect_again]
     says.append(
         f"here it publishes nothing again. Look at it there, then erase it here: brandctl brands erase {report.brand}"

@@ -10,6 +10,7 @@ from brandctl.errors import UsageError
 from brandctl.settings_file import read_settings
 from client.brand_move import MovingSide
 from client.connections import Address
+from client.services.gateway import Gateway
 from client.services.orchestrator import Orchestrator
 from client.services.publisher import Publisher
 from client.services.research import Research
@@ -33,6 +34,9 @@ class OtherInstallation:
                 stack.enter_context(Research(self.addresses["research"])),
                 stack.enter_context(Publisher(self.addresses["publisher"])),
                 stack.enter_context(Social(self.addresses["social"])),
+                None
+                if (gateway := self.addresses.get("gateway")) is None
+                else stack.enter_context(Gateway(gateway)),
             )
 
 
@@ -50,7 +54,11 @@ def read_installation(file: Path) -> OtherInstallation:
     if missing:
         raise UsageError(f"--to: {file} lacks {', '.join(missing)}")
     key = _key(file, given)
-    addresses = {each: Address(given[f"{each.upper()}_URL"], key) for each in _SERVICES}
+    addresses = {
+        each: Address(url, key)
+        for each in (*_SERVICES, "gateway")
+        if (url := given.get(f"{each.upper()}_URL"))
+    }
     return OtherInstallation(given.get("INSTALLATION") or addresses["orchestrator"].url, addresses)
 
 

@@ -15,6 +15,7 @@ from chassis.http.service_key import PairAccess, PairKeys
 from gateway import environment
 from gateway.accounts import (
     AccountCaller,
+    AccountHandovers,
     AccountHealthChecker,
     AccountMailer,
     AccountRateLimiter,
@@ -121,6 +122,7 @@ class GatewayApp(App):
             AccountMailer(registry, rate_limiter, sender),
             LoginFlow(self.connections, keyring, registry, apps, sender),
             self._health,
+            AccountHandovers(self.connections, keyring, registry, settings.moves_key),
         )
         provider = _identity_provider(settings, resolve, clock)
         services = ApiServices(

@@ -13,12 +13,14 @@ from chassis.http.introspection import ReplicaQuotas
 from gateway import problem_codes
 from gateway.accounts import (
     AccountCaller,
+    AccountHandovers,
     AccountHealthChecker,
     AccountMailer,
     AccountRegistry,
     LoginFlow,
     OAuthApps,
 )
+from gateway.accounts.handover_routes import HANDOVER_BODIES, handover_routes
 from gateway.accounts.login_routes import BEGIN, COMPLETE, login_routes
 from gateway.accounts.routes import (
     CHECK,
@@ -60,6 +62,7 @@ class AccountServices:
     mailer: AccountMailer
     login_flow: LoginFlow
     health: AccountHealthChecker
+    handovers: AccountHandovers
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,7 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
         authorise,
         takes_api_keys=True,
         quotas=ReplicaQuotas(),
-        larger_bodies={COMPLETIONS: MAX_BODY_BYTES, REQUESTS: MAX_REQUEST_BYTES},
+        larger_bodies={COMPLETIONS: MAX_BODY_BYTES, REQUESTS: MAX_REQUEST_BYTES} | HANDOVER_BODIES,
         codes=problem_codes.ALL,
         description=DESCRIPTION,
     )
@@ -100,12 +103,18 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
             services.accounts,
             KINDS,
             services.http.check_address,
-            [connected.registry.reseal, connected.apps.reseal, services.sign_in.reseal],
+            [
+                connected.registry.reseal,
+                connected.apps.reseal,
+                connected.handovers.reseal,
+                services.sign_in.reseal,
+            ],
         ),
         check_routes(services.accounts, services.completions, services.web_search),
         account_routes(connected.registry, connected.health),
         asking_routes(connected.asking, connected.mailer),
         erasure_routes(connected.registry),
+        handover_routes(connected.handovers),
         *login_routes(connected.registry, connected.apps, connected.login_flow, connected.health),
         spend_routes(services.connections, services.spending),
         chain_routes(services.connections),

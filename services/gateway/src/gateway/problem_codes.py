@@ -12,6 +12,9 @@ from chassis.http.problem_codes import ProblemCode
 _MEANINGS: Final[Mapping[tuple[HTTPStatus, ...], Mapping[str, str]]] = {
     (HTTPStatus.CONFLICT,): {
         "call.fenced": "Another process has taken the receipt over.",
+        "moves.forgotten": "The accounts were handed over too long ago.",
+        "moves.other_brand": "The move is another brand's.",
+        "moves.renewing": "A token of the brand is being renewed; the same may be tried again.",
     },
     (HTTPStatus.FAILED_DEPENDENCY,): {
         "account.login_failed": "The provider gave no tokens for the log-in.",
@@ -24,6 +27,7 @@ _MEANINGS: Final[Mapping[tuple[HTTPStatus, ...], Mapping[str, str]]] = {
         "call.no_answer": "The outcome of the request is unknown.",
         "credentials.no_keys": "`GATEWAY_KEYS` is not set.",
         "credentials.sealed": "None of `GATEWAY_KEYS` opens the credentials.",
+        "moves.no_key": "`MOVES_KEY` is not set, so no accounts are handed over.",
         "provider.key_refused": "The provider refuses the key.",
         "provider.no_answer": "The provider broke off or did not answer in time; the call counts as spent.",
         "provider.quota_exhausted": "The plan or the credit at the provider is used up.",
@@ -51,6 +55,7 @@ _MEANINGS: Final[Mapping[tuple[HTTPStatus, ...], Mapping[str, str]]] = {
         "gateway.failed": "The gateway failed; its log has the reason.",
     },
     (HTTPStatus.NOT_FOUND,): {
+        "moves.unknown": "No accounts are expected of this move.",
         "sign_in.not_configured": "No identity provider is configured.",
     },
     (HTTPStatus.PAYMENT_REQUIRED,): {
@@ -82,6 +87,8 @@ _MEANINGS: Final[Mapping[tuple[HTTPStatus, ...], Mapping[str, str]]] = {
         "mail.refused": "The mail server does not take the mail.",
         "model.content_filtered": "The provider's content filter refuses the request.",
         "model.context_too_long": "The request is longer than the model can read.",
+        "moves.sealed": "The accounts cannot be decrypted.",
+        "moves.unusable": "An account does not fit this installation.",
         "page.not_configured": "No page is read before `ROBOT_ABOUT` is set.",
         "provider.refused_request": "The provider does not take this request.",
         "request.too_many_tokens": "The request asks for more tokens than the model may write.",

@@ -65,6 +65,8 @@ class Settings(AppSettings, KeyedSettings):
     """Keys that encrypt the providers' keys, separated by commas or lines: the first encrypts, all decrypt."""
     gateway_keys_file: Path | None = None
     """A file with these keys; changes take effect without a restart."""
+    moves_key: Annotated[SecretStr | None, Field(min_length=32, max_length=200)] = None
+    """What this installation and another one know, so that a brand takes its accounts along when it moves. Unset: accounts stay."""
     search_fresh_hours: float = Field(default=24, ge=0, le=168)
     """How long search results are reused for the same search of the same brand."""
     model_fresh_hours: float = Field(default=24, ge=0, le=168)

@@ -14,11 +14,12 @@ from uuid import UUID
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from client.archive_reading import open_archive
-from client.brand_archive import BrandArchive
+from client.brand_archive import BUILT_IN, BrandArchive
 from client.brand_import import BrandImport, ImportReport
 from client.errors import ClientError, RefusedError
 
 if TYPE_CHECKING:
+    from client.services.gateway import Gateway
     from client.services.orchestrator import Orchestrator, answers
     from client.services.publisher import Publisher
     from client.services.research import Research
@@ -44,6 +45,8 @@ class MovingSide:
     research: "Research"
     publisher: "Publisher"
     social: "Social"
+    gateway: "Gateway | None" = None
+    """Without one on both sides, accounts stay and are connected again."""
 
 
 @dataclass
@@ -57,6 +60,8 @@ class MoveReport:
     paused_seconds: float | None = None
     """From the pause to the end of this call, if the brand was paused by it."""
     imported: ImportReport | None = None
+    accounts: list[str] = field(default_factory=list)
+    """Names of the accounts that came along."""
     connect_again: list[str] = field(default_factory=list)
     """Accounts that a person connects at the other installation."""
     stays_paused: bool = False
@@ -87,6 +92,8 @@ class BrandMover:
         brand = self.source.orchestrator.get_brand(self.brand)
         move = self.find()
         self._check_other_side(is_begun=move is not None)
+        if move is None:
+            self._check_names()
         if move is not None:
             if move["to"] != self.to:
                 raise MoveError(
@@ -162,11 +169,12 @@ class BrandMover:
         if move["step"] == "frozen":
             self._depart(move)
             report.imported = self._copy(move)
-            report.connect_again = report.imported.connect_again
             move = self._note(move, "imported")
         if move["step"] == "imported":
+            self._check_names()
             move = self._note(move, "handing_over")
         if move["step"] == "handing_over":
+            self._hand_over(move, report)
             move = self._note(move, "moved")
         if move["step"] == "moved":
             if not move["was_paused"]:
@@ -174,6 +182,7 @@ class BrandMover:
                 self.target.orchestrator.resume_brand(self.brand)
             move = self._note(move, "resumed")
         report.step = move["step"]
+        report.connect_again = self._find_missing()
         if was_draining:
             report.paused_seconds = time.monotonic() - begun
         return report
@@ -191,6 +200,78 @@ class BrandMover:
             for service in (self.source.publisher, self.source.social):
                 service.delete_brand_departure(self.brand)
         self.source.orchestrator.cancel_brand_move(self.brand)
+
+    def _check_names(self) -> None:
+        """Refuses names of accounts that others have at the other installation: posts name their accounts.
+
+        Raises:
+            MoveError: there are such names.
+        """
+        if self.source.gateway is None or self.target.gateway is None:
+            return
+        ours = [
+            each["name"]
+            for each in self.source.gateway.list_accounts(brand=self.brand)["items"]
+            if each["brands"] == [self.brand]
+        ]
+        taken = {each["name"] for each in self.target.gateway.list_accounts()["items"]}
+        if both := sorted(taken & set(ours)):
+            raise MoveError(
+                f"the other installation has other accounts of the names {', '.join(both)}: give those others, and repeat the command"
+            )
+
+    def _hand_over(self, move: "answers.BrandMoveView", report: MoveReport) -> None:
+        """Hands the brand's own accounts over: only their two gateways see them.
+
+        Raises:
+            MoveError: a name is taken at the other installation.
+        """
+        source, target, move_id = self.source.gateway, self.target.gateway, move["move_id"]
+        if source is None or target is None:
+            return
+        try:
+            expected = target.begin_account_move(move_id, brand=self.brand)
+            if not expected["has_ended"]:
+                self.progress("hands the accounts over")
+                handed = source.export_accounts(move_id, brand=self.brand, public_key=expected["public_key"])
+                arrived = target.import_accounts(move_id, brand=self.brand, sealed=handed["sealed"])
+                if taken := arrived["name_taken"]:
+                    raise MoveError(
+                        f"the other installation has other accounts of the names {', '.join(taken)}: disconnect those there, and repeat"
+                        " the command"
+                    )
+                report.accounts = arrived["accounts"]
+            else:
+                report.accounts = expected["arrived"]
+        except RefusedError as error:
+            if error.code != "moves.no_key":
+                raise
+            self.progress(f"accounts stay: {error}")
+            return
+        self._keep_newsletter(report)
+
+    def _keep_newsletter(self, report: MoveReport) -> None:
+        """Turns the newsletter on at the other side, if it was on and its account has come along."""
+        newsletter = self.source.publisher.get_newsletter_state(self.brand)
+        if not newsletter["is_on"] or newsletter["account"] not in report.accounts:
+            return
+        try:
+            self.target.publisher.enable_newsletter(self.brand, account=newsletter["account"])
+        except RefusedError as error:
+            if error.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise
+            self.progress(f"the newsletter stays off: {error}")
+
+    def _find_missing(self) -> list[str]:
+        """Channels and targets of the brand for which the other side has no account."""
+        brand = self.source.orchestrator.get_brand(self.brand, counters=False)["policy"]
+        there: set[str] = set(BUILT_IN)
+        if self.target.gateway is not None:
+            for each in self.target.gateway.list_accounts(brand=self.brand)["items"]:
+                there |= {each["name"], each["kind"]}
+        targets = brand["targets"] or [brand["target"]]
+        wanted = [("target", name) for name in targets] + [("channel", name) for name in brand["channels"]]
+        return [f"{what} {name}" for what, name in wanted if name not in there]
 
     def _note(self, move: "answers.BrandMoveView", step: "MoveStep") -> "answers.BrandMoveView":
         return self.source.orchestrator.set_move_step(self.brand, move_id=move["move_id"], step=step)

@@ -54,6 +54,21 @@ class BrandDepartures:
             return BrandDeparture(None, None, runs)
         return BrandDeparture(row["erasure_id"], row["erased_at"], runs)
 
+    async def check_is_here(self, connection: Connection, brand: str) -> None:
+        """Called after `erased.block_erasures`, which keeps the brand here until the transaction ends.
+
+        Raises:
+            RefusalError: the brand has left.
+        """
+        if await connection.fetchval(
+            f"select exists (select from erased_brands where brand_slug = $1 and {_FOR_EVER})",  # noqa: S608
+            brand,
+        ):
+            raise RefusalError(
+                codes.BRAND_HAS_LEFT,
+                f"'{brand}' moves to another installation: do that there, once it is there",
+            )
+
     async def leave(self, database: Database, brand: str, move_id: UUID) -> BrandDeparture:
         """Lets a brand leave, unless something of it is going out. A repeated call changes nothing.
 

@@ -14,7 +14,7 @@ MESSAGE_NOT_EDITABLE = unprocessable(
 )
 UNKNOWN_PART = not_found("unknown_part", "The service has no such part of a brand.")
 BRAND_HAS_DATA = conflict("brand_has_data", "The brand has data here that are not of this import.")
-BRAND_HAS_LEFT = conflict("brand_has_left", "The brand has left with another move.")
+BRAND_HAS_LEFT = conflict("brand_has_left", "The brand has moved, or moves, to another installation.")
 ROWS_COLLIDE = conflict("rows_collide", "A row of the import is here already, and is not of this import.")
 ROWS_NOT_STORABLE = unprocessable(
     "rows_not_storable", "The database refuses a row of the import; `detail` says why."

@@ -2,6 +2,7 @@
 
 from gateway.accounts.caller import AccountCaller
 from gateway.accounts.domain import AccountState
+from gateway.accounts.handovers import AccountHandovers
 from gateway.accounts.health import AccountHealthChecker
 from gateway.accounts.kinds import KINDS
 from gateway.accounts.login_flow import LoginFlow
@@ -16,6 +17,7 @@ from gateway.accounts.store import count as count_accounts
 __all__ = [
     "KINDS",
     "AccountCaller",
+    "AccountHandovers",
     "AccountHealthChecker",
     "AccountMailer",
     "AccountRateLimiter",

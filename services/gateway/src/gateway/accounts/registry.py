@@ -26,7 +26,7 @@ ERASED_ACCOUNTS_KEPT: Final = timedelta(days=7)
 """How long an administrator can undo an erasure."""
 CHECK_AGAIN: Final = timedelta(days=1)
 """Time from a check, or a refusal, to the next check."""
-_SEALED_AS: Final = "account "
+SEALED_AS: Final = "account "
 """Prefix of the sealed name, so that a provider's sealed key opens no account of the same name."""
 
 
@@ -216,7 +216,7 @@ class AccountRegistry:
     def seal(self, name: str, credentials: AccountCredentials) -> bytes:
         """Raises CallProblemError: `credentials.no_keys`."""
         self.learn(credentials)
-        return self._keyring.seal(f"{_SEALED_AS}{name}", credentials.plain())
+        return self._keyring.seal(f"{SEALED_AS}{name}", credentials.plain())
 
     def learn(self, credentials: AccountCredentials) -> None:
         """Masks the account's secrets in logs and answers from now on."""
@@ -228,7 +228,7 @@ class AccountRegistry:
     def _opened(self, row: store.AccountRow) -> UnsealedAccount:
         account = row.account
         kind = KINDS[account.kind]
-        text = self._keyring.open(f"{_SEALED_AS}{account.name}", row.sealed).get_secret_value()
+        text = self._keyring.open(f"{SEALED_AS}{account.name}", row.sealed).get_secret_value()
         credentials = kind.credentials.model_validate_json(text)
         self.learn(credentials)
         return UnsealedAccount(account, kind, kind.settings.model_validate(account.settings), credentials)

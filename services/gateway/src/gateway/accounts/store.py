@@ -90,6 +90,7 @@ async def erase_once(connection: Connection, erasure_id: UUID, brand: str) -> di
         known: dict[str, int] = json.loads(before)
         return known
     await connection.execute("delete from account_authorizations where brands <@ array[$1]", brand)
+    await connection.execute("delete from account_arrivals where brand_slug = $1", brand)
     await connection.execute(
         "update account_authorizations set brands = array_remove(brands, $1) where $1 = any (brands)", brand
     )
@@ -178,7 +179,10 @@ async def restore(connection: Connection, erasure_id: UUID, kept: timedelta) -> 
 
 
 async def forget_erased(connection: Connection, kept: timedelta) -> None:
-    """Deletes accounts that were erased longer ago."""
+    """Deletes accounts that were erased longer ago, and what is known of hand-overs that began before."""
+    await connection.execute(
+        "delete from account_arrivals where begun_at <= clock_timestamp() - $1::interval", kept
+    )
     await connection.execute(
         "delete from erased_accounts where erased_at <= clock_timestamp() - $1::interval", kept
     )

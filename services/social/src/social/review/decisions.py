@@ -22,6 +22,7 @@ from review.machine import DecisionOutcome, DecisionRefusal, RefusalReason
 from review.rules import PostState
 from social import problem_codes as codes
 from social.domain import PostRefusal
+from social.erasure import DEPARTURES
 from social.review import store
 from social.review.domain import PendingPost
 from social.review.texts import fit
@@ -76,10 +77,12 @@ class PostReview:
 
         Raises:
             RefusalError: there is no such post, its state does not allow the decision, the channel does not allow the text, or
-                there is no slot for it.
+                there is no slot for it, or the brand has left.
         """
         async with self._database.transaction() as tx:
+            await DEPARTURES.erased.block_erasures(tx.connection)
             pending = _seen(await store.lock(tx.connection, post_id), post_id, caller.brands)
+            await DEPARTURES.check_is_here(tx.connection, pending.post.brand_slug)
             if text is not None:
                 text = fit(pending.post.channel, text)
                 decision = replace(decision, stored_as=_stored_as(pending, decision, text))
