@@ -105,6 +105,27 @@ def test_the_rules_hold_with_every_kind_of_server(servers: tuple[str, str]) -> N
     assert list(policies.problems(Cluster("chart", resources))) == []
 
 
+def test_servers_that_are_there_already_are_named_by_their_addresses() -> None:
+    values = {
+        "broker": {"kind": "existing", "host": "mq.test", "port": 5672, "apiPort": 443, "addresses": ["10.1.0.1/32"]},
+        "database": {"kind": "existing", "host": "db.test", "port": 6432, "addresses": ["10.2.0.1/32", "10.2.0.2/32"]},
+    }  # fmt: skip
+    resources = render_chart(values)
+    assert list(schemas.problems(resources)) == []
+    assert not {"RabbitmqCluster", "Cluster", "StatefulSet", "Queue"} & {each["kind"] for each in resources}
+    found = {(each["kind"], each["metadata"]["name"]): each for each in resources}
+    text = yaml.safe_dump_all(resources)
+    assert "@mq.test:443" in text
+    assert "mq.test:5672/%2F?cafile=" in text
+    assert text.count("@db.test:6432/") == 2 * len(sizes.SIZES["L"].most_replicas)
+    assert "example.com:5" not in text
+    policy = found["NetworkPolicy", "services-to-postgres"]["spec"]["egress"][0]
+    assert policy == {
+        "to": [{"ipBlock": {"cidr": "10.2.0.1/32"}}, {"ipBlock": {"cidr": "10.2.0.2/32"}}],
+        "ports": [{"protocol": "TCP", "port": 6432}],
+    }
+
+
 def test_the_chart_is_made_from_base_and_components() -> None:
     wanted = building.files()
     stale = [str(path) for path, content in wanted.items() if path.read_text() != content]
@@ -183,7 +204,9 @@ def test_settings_are_changed_added_and_renew_the_pods() -> None:
         ({"size": "XXL"}, "there is no size XXL: under `sizes` there are L, M, S"),
         ({"size": ""}, "/size"),
         ({"imagse": {}}, "'imagse' not allowed"),
-        ({"broker": {"kind": "existing"}}, "must be one of 'operator', 'plain'"),
+        ({"broker": {"kind": "mine"}}, "must be one of 'operator', 'plain', 'existing'"),
+        ({"database": {"host": "db.example.com:5432"}}, "/database/host"),
+        ({"broker": {"port": 0}}, "/broker/port"),
         ({"images": {"repository": "somebody/else"}}, "/images/repository"),
         ({"images": {"tag": "a b"}}, "/images/tag"),
         ({"images": {"digests": {"social": "sha256:1"}}}, "/images/digests/social"),

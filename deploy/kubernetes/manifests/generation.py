@@ -9,7 +9,7 @@ from typing import Any, Final
 import yaml
 
 from envelope.brand import CATALOGUE, REGISTRY
-from manifests import order, sizes
+from manifests import existing, order, sizes
 from manifests.cluster import WITHOUT_MESSAGES
 from manifests.rendering import HOME
 from messaging import topology
@@ -62,6 +62,15 @@ def files() -> dict[Path, str]:
         "components/order/kustomization.yaml": ("manifests/order.py", [order.component()]),
         "components/monitoring/alerts.yaml": ("deploy/observability/prometheus/alerts.yml", [_alerts()]),
     }
+    source = "manifests/existing.py and the components for other servers"
+    for name, documents in {
+        "broker-existing/kustomization.yaml": [existing.broker()],
+        "broker-existing/network.yaml": existing.broker_network(),
+        "broker-existing/topology.yaml": existing.topology(),
+        "database-existing/kustomization.yaml": [existing.database()],
+        "database-existing/network.yaml": existing.database_network(),
+    }.items():
+        made[f"components/{name}"] = (source, documents)
     for name, size in sizes.SIZES.items():
         made[f"components/size-{name.lower()}/kustomization.yaml"] = (
             "manifests/sizes.py",

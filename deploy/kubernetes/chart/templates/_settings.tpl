@@ -4,7 +4,7 @@
 {{- if .Values.monitoring.enabled }}
 ALERTMANAGER_URL: "http://{{ .Values.monitoring.release }}-alertmanager.monitoring:9093"
 {{- end }}
-BROKER_ADDRESS: {{ if eq .Values.broker.kind "plain" }}rabbitmq:5672{{ else }}rabbitmq:5671{{ end }}
+BROKER_ADDRESS: {{ if eq .Values.broker.kind "existing" }}"{{ printf "%s:%d" .Values.broker.host (.Values.broker.port | int) }}"{{ else if eq .Values.broker.kind "plain" }}rabbitmq:5672{{ else }}rabbitmq:5671{{ end }}
 BROKER_OPTIONS: {{ if eq .Values.broker.kind "plain" }}''{{ else }}?cafile=/etc/rabbitmq-ca/ca.crt{{ end }}
 BROKER_SCHEME: {{ if eq .Values.broker.kind "plain" }}amqp{{ else }}amqps{{ end }}
 CONSOLE_URL: {{ if not .Values.ingress.issuer }}"http://{{ .Values.ingress.console.host }}"{{ else }}"https://{{ .Values.ingress.console.host }}"{{ end }}

@@ -30,7 +30,7 @@ Resource = dict[str, Any]
 
 
 def files() -> dict[Path, str]:
-    """Path → what should be in it. Renders some thirty overlays, which takes half a minute."""
+    """Path → what should be in it. Renders some fifty overlays, which takes a minute."""
     choices = list(sampled())
     rendered = [[parametrise(each) for each in resources] for resources in render_choices(choices)]
     merger = Merger(choices)

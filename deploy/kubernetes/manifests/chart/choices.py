@@ -35,8 +35,8 @@ class Option:
 
 OPTIONS: Final[Mapping[str, Option]] = MappingProxyType(
     {
-        "broker": Option(".Values.broker.kind", ("operator", "plain")),
-        "database": Option(".Values.database.kind", ("operator", "plain")),
+        "broker": Option(".Values.broker.kind", ("operator", "plain", "existing")),
+        "database": Option(".Values.database.kind", ("operator", "plain", "existing")),
         "backups": Option(".Values.database.backups.enabled"),
         "autoscaling": Option(".Values.autoscaling.enabled"),
         "monitoring": Option(".Values.monitoring.enabled"),
@@ -120,8 +120,11 @@ def _kustomization(folder: Path, choice: Choice, more: tuple[str, ...]) -> dict[
 def _components(choice: Choice) -> Iterator[str]:
     """In the order of `overlays/prod`, which some of them depend on."""
     operated = choice["database"] == "operator"
-    yield {"operator": "broker-operator", "plain": "broker-dev"}[choice["broker"]]
-    yield {"operator": "database-operator", "plain": "database-dev"}[choice["database"]]
+    if choice["broker"] != "existing":
+        yield {"operator": "broker-operator", "plain": "broker-dev"}[choice["broker"]]
+    yield {"operator": "database-operator", "plain": "database-dev", "existing": "database-existing"}[
+        choice["database"]
+    ]
     wanted = {
         "database-backups": operated and choice["backups"] == ON,
         "database-monitoring": operated and choice["monitoring"] == ON,
@@ -133,6 +136,7 @@ def _components(choice: Choice) -> Iterator[str]:
         "monitoring": choice["monitoring"] == ON,
         "tracing": choice["tracing"] == ON,
         "broker-encryption": choice["broker"] == "operator",
+        "broker-existing": choice["broker"] == "existing",
         "publish-folder": choice["folder"] == ON,
     }
     yield from (name for name, is_wanted in wanted.items() if is_wanted)

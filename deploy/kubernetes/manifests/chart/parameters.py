@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from manifests.chart.choices import API_HOST, HOSTS
 from manifests.chart.templating import blocks, raw, text, tree
+from manifests.existing import AMQPS, API, BROKER_HOST, DATABASE_HOST
 from manifests.network import LEADS_TO
 
 Resource = dict[str, Any]
@@ -22,6 +23,9 @@ _TEXTS: Final[Mapping[str, str]] = MappingProxyType(
         **{host: f".Values.ingress.{name}.host" for name, host in HOSTS.items() if name != "feeds"},
         HOSTS["feeds"]: ".Values.ingress.sites.feedsHost",
         API_HOST: ".Values.ingress.api.host",
+        f"{BROKER_HOST}:{AMQPS}": 'printf "%s:%d" .Values.broker.host (.Values.broker.port | int)',
+        f"{BROKER_HOST}:{API}": 'printf "%s:%d" .Values.broker.host (.Values.broker.apiPort | int)',
+        f"{DATABASE_HOST}:5432": 'printf "%s:%d" .Values.database.host (.Values.database.port | int)',
         "kube-prometheus-stack": ".Values.monitoring.release",
         "s3://brand-engine-backups/": ".Values.database.backups.destination",
         "https://s3.example.com": ".Values.database.backups.endpoint",
@@ -30,7 +34,19 @@ _TEXTS: Final[Mapping[str, str]] = MappingProxyType(
 """Parts of texts, wherever they stand → value."""
 
 _RANGES: Final[Mapping[str, str]] = MappingProxyType(
-    {"api-server": ".Values.network.apiServer", "backup-store": ".Values.database.backups.addresses"}
+    {
+        "api-server": ".Values.network.apiServer",
+        "backup-store": ".Values.database.backups.addresses",
+        "broker": ".Values.broker.addresses",
+        "database": ".Values.database.addresses",
+    }
+)
+_PORTS: Final[Mapping[tuple[str, int], str]] = MappingProxyType(
+    {
+        ("broker", AMQPS): ".Values.broker.port",
+        ("broker", API): ".Values.broker.apiPort",
+        ("database", 5432): ".Values.database.port",
+    }
 )
 """Where a network policy leads to → value with the addresses."""
 
@@ -149,7 +165,11 @@ def _service_account(resource: Resource) -> None:
 def _network_policy(resource: Resource) -> None:
     target = resource["metadata"].get("labels", {}).get(LEADS_TO)
     if target is not None:
-        resource["spec"]["egress"][0]["to"] = blocks(_RANGES[target])
+        (rule,) = resource["spec"]["egress"]
+        rule["to"] = blocks(_RANGES[target])
+        for port in rule["ports"]:
+            if (target, port["port"]) in _PORTS:
+                port["port"] = raw(f"{_PORTS[target, port['port']]} | int")
 
 
 _BY_KIND: Final[Mapping[str, Callable[[Resource], None]]] = MappingProxyType(

@@ -11,6 +11,7 @@ Schema = dict[str, Any]
 _BOOLEAN: Final[Schema] = {"type": "boolean"}
 _TEXT: Final[Schema] = {"type": "string", "minLength": 1}
 _POSITIVE: Final[Schema] = {"type": "integer", "minimum": 1}
+_PORT: Final[Schema] = {"type": "integer", "minimum": 1, "maximum": 65535}
 _QUANTITY: Final[Schema] = {
     "type": ["string", "number"],
     "pattern": r"^[0-9]+(\.[0-9]+)?(m|Ki|Mi|Gi|Ti|k|M|G|T)?$",
@@ -44,10 +45,21 @@ def schema() -> Schema:
                     "pullSecret": _NAME_OR_NOTHING,
                 }
             ),
-            "broker": _fields({"kind": _one_of("broker")}),
+            "broker": _fields(
+                {
+                    "kind": _one_of("broker"),
+                    "host": _HOST,
+                    "port": _PORT,
+                    "apiPort": _PORT,
+                    "addresses": _ADDRESSES,
+                }
+            ),
             "database": _fields(
                 {
                     "kind": _one_of("database"),
+                    "host": _HOST,
+                    "port": _PORT,
+                    "addresses": _ADDRESSES,
                     "backups": _fields(
                         {
                             "enabled": _BOOLEAN,
