@@ -84,7 +84,7 @@ lint: ## Check style, types, import rules and the lock
 	@deploy/local/setup.sh python
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
-	$(BIN)/mypy --strict $(MEMBERS) deploy/kubernetes/manifests
+	$(BIN)/mypy --strict $(MEMBERS) deploy/kubernetes/manifests deploy/reference/reference_pages
 	$(BIN)/lint-imports
 	@for script in deploy/*/*.sh deploy/*/*/*.sh deploy/kubernetes/validate .ci/run brandctl; do \
 		case $$(head -n 1 "$$script") in *bash) bash -n "$$script" ;; *) sh -n "$$script" ;; esac || exit 1; done
@@ -127,11 +127,12 @@ down: ## Stop what `make up` started and keep its data; VOLUMES=1 removes them t
 	@exec deploy/compose/down.sh
 
 .PHONY: schemas
-schemas: ## Renew what is made from code: schemas, AsyncAPI, topology page, commands, manifests, dashboards (for maintainers)
+schemas: ## Renew what is made from code: schemas, AsyncAPI, topology page, reference, manifests, dashboards (for maintainers)
 	@deploy/local/setup.sh python
 	@$(BIN)/python -m envelope.schemas envelope.brand shared/envelope/schemas
 	@$(BIN)/python -m messaging contracts envelope.brand docs --examples envelope.brand.examples
 	@$(BIN)/python -m brandctl.reference docs/reference/brandctl.md
+	@PYTHONPATH=deploy/reference $(BIN)/python -m reference_pages docs/reference
 	@KUBECTL=$$(deploy/kubernetes/install-kubectl.sh) PYTHONPATH=deploy/kubernetes $(BIN)/python -m manifests generate
 	@$(BIN)/python deploy/observability/grafana/generate.py
 

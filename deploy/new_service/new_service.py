@@ -26,7 +26,6 @@ _COPIED: Final = {
         r"^      MONITOR_URL: http://monitor:8014\n(?=      EVENTS_URL: .*\n      RESEARCH_URL)",
     ),
     ".env.example": (r"^MONITOR_(?:DATABASE|RUNTIME|BROKER)_PASSWORD=\n", r"^# MONITOR_REPLICAS=2\n"),
-    "docs/settings.md": (r"^\| monitor \| 8014 \|\n",),
     "pyproject.toml": (r'^    "brand-engine-monitor",\n', r"^brand-engine-monitor = .*\n"),
     "deploy/observability/prometheus/prometheus.yml": (r"^  - job_name: monitor\n.*\n",),
     "deploy/observability/prometheus/alerts.yml": (r'^ +or absent\(up\{job="monitor"\}\)\n',),

@@ -99,6 +99,7 @@ class Checkout:
             *(self.folder / path for path in ("cli/src", "tests/fakes/src", "tests/faults/src", "benchmarks/src")),
             *self.folder.glob("examples/*/src"),
             self.folder / "deploy" / "kubernetes",
+            self.folder / "deploy" / "reference",
         ]  # fmt: skip
         # Found before the packages that are installed from this checkout.
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, sources))}

@@ -13,6 +13,7 @@ Hours = Annotated[float, Field(gt=0, le=24 * 365)]
 
 class Settings(AppSettings):
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8016
+    """Port of the pages."""
     http_connections: Annotated[int, Field(ge=16, le=100_000)] = 2_048
     """Open connections, of which each tab with live updates keeps one."""
     service_key: ServiceKeyText
@@ -22,14 +23,21 @@ class Settings(AppSettings):
     installation_name: Annotated[str, Field(min_length=1, max_length=60)] = "Brand Engine"
     """Name that the bar of every page shows, such as `Staging`."""
     orchestrator_url: WebAddress = "http://127.0.0.1:8010"
+    """Internal address of the orchestrator."""
     research_url: WebAddress = "http://127.0.0.1:8011"
+    """Internal address of research."""
     publisher_url: WebAddress = "http://127.0.0.1:8012"
+    """Internal address of the publisher."""
     social_url: WebAddress = "http://127.0.0.1:8013"
+    """Internal address of social."""
     monitor_url: WebAddress = "http://127.0.0.1:8014"
+    """Internal address of the monitor."""
     events_url: WebAddress = "http://127.0.0.1:8017"
+    """Internal address of events."""
     gateway_url: WebAddress = "http://127.0.0.1:8015"
+    """Internal address of the gateway."""
     jaeger_public_url: WebAddress | None = None
-    """Address of Jaeger for browsers; pages of chains link to their traces there. None: they do not."""
+    """Address of Jaeger for browsers; pages of chains link to their traces there. Unset: they do not."""
     service_seconds: Annotated[float, Field(gt=0, le=300)] = 10.0
     """Timeout of one request to a service; past it, the page says that the service is away."""
     session_idle_hours: Hours = 12.0
@@ -39,7 +47,7 @@ class Settings(AppSettings):
     oidc_name: Annotated[str, Field(max_length=40)] = ""
     """What people call the identity provider that the gateway knows (OIDC_ISSUER); empty: nobody signs in there."""
     oidc_session_hours: Hours = 12.0
-    """Hours after which a session that was begun there ends in any case, so that whoever may not sign in there any more is out."""
+    """Hours after which a session that was begun there ends in any case, so that a person who loses that access loses the console, too."""
     assistants: bool = True
     """Whether assistants with an API key may use their tools at the path /mcp of CONSOLE_URL."""
     live_seconds: Annotated[float, Field(ge=0.1, le=60)] = 2.0

@@ -8,7 +8,7 @@ from messaging import ServiceSettings
 
 
 class Settings(ServiceSettings, KeyedSettings):
-    http_port: int = Field(default=8017, ge=0, le=65535)
+    http_port: int = Field(default=8017, ge=0, le=65535, description="port of the API and of live streams")
     http_connections: int = Field(
         default=2048, ge=16, le=65_536, description="open connections at most; each live stream takes one"
     )
@@ -17,23 +17,14 @@ class Settings(ServiceSettings, KeyedSettings):
         default=None,
         description="address of the orchestrator, which validates API keys; unset: only SERVICE_KEY opens the API",
     )
-    events_to_orchestrator_key: PairKeysText = Field(
-        default=None,
-        description="key that events sends to the orchestrator: the first of a comma-separated list; unset: SERVICE_KEY",
-    )
+    events_to_orchestrator_key: PairKeysText = None
 
     gateway_url: WebAddress | None = Field(
         default=None,
         description="address of the gateway, which sends events to webhooks; unset: there are none",
     )
-    events_to_gateway_key: PairKeysText = Field(
-        default=None,
-        description="key that events sends to the gateway: the first of a comma-separated list; unset: SERVICE_KEY",
-    )
-
-    monitor_to_events_key: PairKeysText = Field(
-        default=None, description="keys of the monitor for calls to this service, separated by commas"
-    )
+    events_to_gateway_key: PairKeysText = None
+    monitor_to_events_key: PairKeysText = None
 
     @property
     def key_for_gateway(self) -> SecretStr:

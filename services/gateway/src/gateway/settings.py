@@ -30,56 +30,65 @@ def _keys(keys: SecretStr | None) -> SecretStr | None:
 
 class Settings(AppSettings, KeyedSettings):
     orchestrator_to_gateway_key: PairKeysText = None
-    """Keys of the orchestrator, separated by commas. They open only the routes that it needs."""
     research_to_gateway_key: PairKeysText = None
     publisher_to_gateway_key: PairKeysText = None
     social_to_gateway_key: PairKeysText = None
     monitor_to_gateway_key: PairKeysText = None
     events_to_gateway_key: PairKeysText = None
     orchestrator_url: WebAddress | None = None
-    """The orchestrator, which is asked whose an API key is; unset: the gateway takes none."""
+    """Address of the orchestrator, which validates API keys; unset: only SERVICE_KEY opens the API."""
     gateway_to_orchestrator_key: PairKeysText = None
-    """The key for these calls. With several, separated by commas, the first is sent. Unset: SERVICE_KEY."""
     http_port: int = Field(default=8015, ge=0, le=65535)
+    """Port of the API."""
     cap_brand_day: Dollars = Decimal(2)
     """Cap of each brand for a day in UTC, in dollars, unless an operator sets another with `brandctl spend cap`."""
     cap_brand_month: Dollars = Decimal(30)
+    """Cap of each brand for a calendar month in UTC, in dollars."""
     cap_all_day: Dollars = Decimal(10)
-    """Cap of all brands together."""
+    """Cap of all brands together for a day, in dollars."""
     cap_all_month: Dollars = Decimal(100)
+    """Cap of all brands together for a month, in dollars."""
     keep_ledger_days: int = Field(default=400, ge=32)
+    """Days for which costs are kept, call by call."""
     robot_about: WebAddress | None = None
     """Address of a page that tells site owners who reads their pages and how to reach you; sent with each request.
-    Unset: no pages are read."""
+    Unset: no page is read."""
     egress_reachable_networks: Networks = ()
-    """Private networks whose sites may be read all the same."""
+    """Private networks that pages, accounts and providers may be in: `10.1.0.0/16, fd00:1::/32`."""
     page_max_bytes: int = Field(default=5_000_000, ge=10_000, le=20_000_000)
+    """Largest page that is read, in bytes after decompression."""
     page_seconds: float = Field(default=20.0, gt=0, le=60)
-    """Time limit for one page, without the wait for its turn."""
+    """Time limit for one page, in seconds, without the wait for its turn."""
     page_pause_seconds: float = Field(default=1.0, ge=0, le=3600)
-    """Between two requests to one host, over all replicas; a site's robots.txt may ask for more."""
+    """Seconds between two requests to one host, over all replicas; a site's robots.txt may ask for more."""
     page_patience_seconds: float = Field(default=15.0, ge=0, le=60)
-    """The longest wait for a turn at a host; after it the caller gets `Retry-After`."""
+    """The longest wait for a turn at a host, in seconds; after it the caller gets `Retry-After`."""
     page_cache_megabytes: int = Field(default=500, ge=1)
+    """Space for pages in the database; beyond it, the oldest are deleted."""
     gateway_keys: Annotated[SecretStr | None, AfterValidator(_keys)] = None
-    """Keys that encrypt the providers' keys, separated by commas or lines: the first encrypts, all decrypt."""
+    """Keys that encrypt the providers' keys, separated by commas or lines: the first encrypts, all decrypt. `openssl rand -base64 32` makes one."""
     gateway_keys_file: Path | None = None
     """A file with these keys; changes take effect without a restart."""
     moves_key: Annotated[SecretStr | None, Field(min_length=32, max_length=200)] = None
     """What this installation and another one know, so that a brand takes its accounts along when it moves. Unset: accounts stay."""
     search_fresh_hours: float = Field(default=24, ge=0, le=168)
-    """How long search results are reused for the same search of the same brand."""
+    """Hours for which search results are reused for the same search of the same brand."""
     model_fresh_hours: float = Field(default=24, ge=0, le=168)
-    """How long a model's answer is reused for the same request of the same brand."""
+    """Hours for which a model's answer is reused for the same request of the same brand."""
     brave_api_key: SecretStr | None = None
+    """Key of the Brave search API, if no account is connected with `brandctl providers connect`."""
     searxng_url: WebAddress | None = None
+    """Address of a SearXNG server, if no account is connected."""
     gateway_model_url: WebAddress | None = None
-    """`https://api.openai.com/v1`"""
+    """Address of a model's API, such as `https://api.openai.com/v1`, if no account is connected."""
     gateway_model_name: str | None = None
+    """The model's name as its provider calls it; required with GATEWAY_MODEL_URL."""
     gateway_model_api_key: SecretStr | None = None
+    """The key for this model."""
     gateway_model_read_price: Dollars = Decimal(0)
-    """Dollars for a million tokens that the model reads."""
+    """Dollars for a million tokens that the model reads; 0: they count as free."""
     gateway_model_written_price: Dollars = Decimal(0)
+    """Dollars for a million tokens that the model writes; 0: they count as free."""
     oidc_issuer: WebAddress | None = None
     """The identity provider at which people of the console sign in. Unset: they sign in by password and passkey alone."""
     oidc_client_id: Annotated[str, Field(max_length=500)] | None = None

@@ -68,7 +68,7 @@ WebAddresses = Annotated[str, AfterValidator(_addresses)]
 
 
 class Settings(ServiceSettings, KeyedSettings):
-    http_port: int = Field(default=8014, ge=0, le=65535)
+    http_port: int = Field(default=8014, ge=0, le=65535, description="port of the API")
     retention_days: int = Field(
         default=30, ge=1, description="days after which settled dead letters are deleted; open ones are kept"
     )
@@ -78,46 +78,49 @@ class Settings(ServiceSettings, KeyedSettings):
         le=1000,
         description="most invitations to the console that are mailed within an hour",
     )
-    # File with the time of the last backup; unset: no backup metric.
     backup_record: Path | None = None
+    """File with the time of the last backup; unset: no backup metric."""
     backup_max_age_hours: float | None = Field(
         default=None,
         gt=0,
         allow_inf_nan=False,
         description="age of the last backup, in hours, at which an alert fires; unset: no alert",
     )
-    # host:port of the reverse proxy whose certificates are checked; unset: no checks.
     proxy_address: ProxyAddress | None = None
-    # Public addresses, comma-separated; the certificates of those with https are checked.
+    """`host:port` of the reverse proxy whose certificates are checked; unset: no checks."""
     certificate_urls: WebAddresses = ""
-    # Address of the gateway, which sends notifications; unset: no notifications.
+    """Public addresses, comma-separated; the certificates of those with https are checked."""
     gateway_url: WebAddress | None = None
-    # Key for calls to the gateway; of several, comma-separated, the first is sent. Unset: SERVICE_KEY.
+    """Address of the gateway, which sends notifications; unset: no notifications."""
     monitor_to_gateway_key: PairKeysText = None
 
-    # Address of the orchestrator, for API keys, notifications and the weekly summary; unset: these lack its data.
     orchestrator_url: WebAddress | None = None
+    """Address of the orchestrator, for API keys, notifications and the weekly summary; unset: these lack its data."""
     monitor_to_orchestrator_key: PairKeysText = None
-    # Addresses of social and publisher, for effects in doubt, post activity and the ledger; unset: these lack their data.
     social_url: WebAddress | None = None
+    """Address of social, for effects in doubt, post activity and the ledger; unset: these lack its data."""
     publisher_url: WebAddress | None = None
+    """Address of the publisher, for effects in doubt and the ledger; unset: these lack its data."""
     monitor_to_social_key: PairKeysText = None
     monitor_to_publisher_key: PairKeysText = None
-    # Address of research, for the ledger; unset: its messages are not in it.
     research_url: WebAddress | None = None
+    """Address of research, for the ledger; unset: its messages are not in it."""
     monitor_to_research_key: PairKeysText = None
-    # Address of events, for the ledger and for webhooks that are off since nothing arrives; unset: nobody is notified of them.
     events_url: WebAddress | None = None
+    """Address of events, for the ledger and for notifications of webhooks that are off because nothing arrives; unset: there are
+    no such notifications."""
     monitor_to_events_key: PairKeysText = None
-    # Addresses of Prometheus and Alertmanager, for the rules and alerts on the console's page; unset: it says how to connect them.
     prometheus_url: WebAddress | None = None
+    """Address of Prometheus, for the rules on the console's page of alerts; unset: the page says how to connect it."""
     alertmanager_url: WebAddress | None = None
-    # Address below which people find the runbooks that rules name by their path, such as docs/operations/alerts.md.
+    """Address of Alertmanager, for the alerts and silences on that page; unset: the page says how to connect it."""
     runbook_url: WebAddress | None = None
-    # Management API of the broker, an administrator's, for users of other systems; unset: only brandctl makes them.
+    """Address below which people find the runbooks that rules name by their path, such as docs/operations/alerts.md."""
     rabbitmq_api_url: ManagementAddress = None
-    # Address at which other systems reach the broker, without a user, such as amqps://broker.example.org:5671.
+    """Management API of the broker, with an administrator's name and password, for users of other systems; unset: only brandctl
+    makes them."""
     broker_public_url: BrokerPublicAddress | None = None
+    """Address at which other systems reach the broker, without a user, such as amqps://broker.example.org:5671."""
     ledger_overdue_minutes: float = Field(
         default=10,
         ge=2,

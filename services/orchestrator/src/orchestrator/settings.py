@@ -16,28 +16,26 @@ Days = Annotated[float, Field(gt=0, le=3650)]
 
 class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8010
+    """Port of the API."""
 
     orchestrator_to_research_key: PairKeysText = None
-    """The key for calls to research. With several, separated by commas, the first is sent. Unset: SERVICE_KEY."""
     orchestrator_to_gateway_key: PairKeysText = None
-    """The key for calls to the gateway, in the same form."""
     research_to_orchestrator_key: PairKeysText = None
     publisher_to_orchestrator_key: PairKeysText = None
     social_to_orchestrator_key: PairKeysText = None
     monitor_to_orchestrator_key: PairKeysText = None
     events_to_orchestrator_key: PairKeysText = None
     gateway_to_orchestrator_key: PairKeysText = None
-    """The keys with which these services call; any of several is valid. Each allows only the routes its service reads."""
 
     research_url: WebAddress = "http://127.0.0.1:8011"
-    """Base URL of the research service, which answers GET /v1/research/{id}."""
+    """Address of research, which the orchestrator asks for sources."""
     research_timeout_seconds: Annotated[float, Field(gt=0, le=600)] = 20.0
     """Timeout of one request to research."""
 
     gateway_url: WebAddress | None = None
-    """Base URL of the gateway; None: links of articles are not checked, and audits know of no accounts."""
+    """Address of the gateway; unset: links of articles are not checked, and audits know of no accounts."""
     pages_url: WebAddress | None = None
-    """Internal base URL of the publisher; None: the brands' own pages are checked only at their public addresses."""
+    """Internal address of the publisher; unset: the brands' own pages are checked only at their public addresses."""
 
     writers: Annotated[int, Field(ge=1, le=64)] = 8
     """Articles that a model writes at the same time in one process. Fast writers do not count: one of their articles is composed at a
@@ -52,8 +50,8 @@ class Settings(ServiceSettings, KeyedSettings):
     are kept."""
 
     model_url: WebAddress | None = None
-    """URL of the chat completions API, such as the gateway's `http://gateway:8015/v1`; None: no model writes.
-    The service key is sent there."""
+    """Address of the chat completions API, such as the gateway's `http://gateway:8015/v1`; unset: no model writes. The server there
+    receives ORCHESTRATOR_TO_GATEWAY_KEY, or else SERVICE_KEY: use only a server of your own installation."""
     model_name: Annotated[str, Field(min_length=1, max_length=200)] = "model"
     """The model that requests name: at the gateway, that of `brandctl providers connect model`."""
     model_timeout_seconds: Annotated[float, Field(gt=0, le=1800)] = 150.0

@@ -12,27 +12,28 @@ from messaging import ServiceSettings
 
 class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8012
-    # Public address of the sites; all links, feeds and events use it.
+    """Port of the API and of the sites."""
     public_url: WebAddress = "http://127.0.0.1:8012"
-    # Keys for requests to the orchestrator, separated by commas; the first one is sent. Unset: SERVICE_KEY.
+    """Public address of the sites, for all links, feeds and events."""
     publisher_to_orchestrator_key: PairKeysText = None
     orchestrator_url: WebAddress = "http://127.0.0.1:8010"
-    # Address of the gateway, which keeps the accounts; unset: no account is available.
+    """Address of the orchestrator, which has the articles and validates API keys."""
     gateway_url: WebAddress | None = None
-    # Keys for requests to the gateway, as above.
+    """Address of the gateway, which keeps the accounts; unset: no account is available."""
     publisher_to_gateway_key: PairKeysText = None
-    # Folder for articles as files, for brands with such a target; unset: files are off.
     publish_folder: Path | None = None
-    # Key that the monitor uses to read effects in doubt, for notifications.
+    """Folder for articles as files, for brands with such a target; unset: files are off."""
     monitor_to_publisher_key: PairKeysText = None
-    # Time limit for reading one article, from connecting to its last byte.
     content_timeout_seconds: float = Field(default=15.0, gt=0, le=300)
+    """Time limit for reading one article, from connecting to its last byte."""
     content_max_bytes: int = Field(default=1_000_000, ge=10_000)
-    # Space for covers in the database; beyond it, the oldest are deleted and drawn again on request.
+    """Largest JSON of an article; a larger one becomes a dead letter."""
     covers_max_megabytes: int = Field(default=500, ge=1, le=100_000)
-    # Sign-ups for a brand's newsletter within an hour; all brands together take ten times as many.
+    """Space for covers in the database; beyond it, the oldest are deleted and drawn again on request."""
     newsletter_sign_ups_per_hour: int = Field(default=100, ge=1, le=100_000)
+    """Sign-ups for a brand's newsletter within an hour; all brands together take ten times as many."""
     articles_per_page: int = Field(default=12, ge=1, le=100)
+    """Articles on a list page of a site."""
 
     @property
     def key_for_orchestrator(self) -> SecretStr:

@@ -10,33 +10,21 @@ from messaging import ServiceSettings
 
 
 class Settings(ServiceSettings, KeyedSettings):
-    http_port: int = 8011
+    http_port: int = Field(default=8011, description="port of the API")
     corpus: DirectoryPath = Field(
         description="folder of .md, .html, .rst, .adoc, .txt and .pdf documents to research in"
     )
     corpus_rescan_seconds: float = Field(
         default=300.0, gt=0, description="seconds between scans for changed documents"
     )
-    research_to_gateway_key: PairKeysText = Field(
-        default=None,
-        description="key that research sends to the gateway: the first of a comma-separated list; unset: SERVICE_KEY",
-    )
-    orchestrator_to_research_key: PairKeysText = Field(
-        default=None,
-        description="comma-separated keys that the orchestrator may send; they open only the routes that it reads",
-    )
-    monitor_to_research_key: PairKeysText = Field(
-        default=None,
-        description="comma-separated keys that the monitor may send; they open only the routes that it reads",
-    )
+    research_to_gateway_key: PairKeysText = None
+    orchestrator_to_research_key: PairKeysText = None
+    monitor_to_research_key: PairKeysText = None
     orchestrator_url: WebAddress | None = Field(
         default=None,
         description="address of the orchestrator, which validates API keys; unset: only SERVICE_KEY opens the API",
     )
-    research_to_orchestrator_key: PairKeysText = Field(
-        default=None,
-        description="key that research sends to the orchestrator: the first of a comma-separated list; unset: SERVICE_KEY",
-    )
+    research_to_orchestrator_key: PairKeysText = None
     gateway_url: WebAddress | None = Field(
         default=None,
         description="address of the gateway, through which research reads the web; unset: no web",

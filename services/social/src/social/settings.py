@@ -13,27 +13,27 @@ from messaging import ServiceSettings
 
 class Settings(ServiceSettings, KeyedSettings):
     http_port: int = 8013
-    # Public address of the feeds, for all links and events.
+    """Port of the API and of the feeds."""
     public_url: WebAddress = "http://127.0.0.1:8013"
+    """Public address of the feeds, for all links and events."""
     posts_per_page: int = Field(default=20, ge=1, le=100)
-    # The gateway, which has the accounts on other platforms; unset: no posts there.
+    """Posts on a page of a feed."""
     gateway_url: WebAddress | None = None
-    # Keys for calls to the gateway and the orchestrator; of several, comma-separated, the first is sent. Unset: SERVICE_KEY.
+    """Address of the gateway, which has the accounts on other platforms; unset: no posts there."""
     social_to_gateway_key: PairKeysText = None
     social_to_orchestrator_key: PairKeysText = None
-    # Key of the monitor for calls to this service.
     monitor_to_social_key: PairKeysText = None
-    # The orchestrator, which checks API keys, and says before a post goes out whether its brand is paused or its page taken
-    # down; unset: only the service key opens the API, and posts go out without these checks.
     orchestrator_url: WebAddress | None = None
-    # The publisher, which serves the pictures of articles; unset: posts on channels that upload pictures have none.
+    """Address of the orchestrator. It validates API keys, and says whether the brand of a due post is paused or its page taken
+    down; unset: only SERVICE_KEY opens the API, and posts go out without these checks."""
     pages_url: WebAddress | None = None
-    # Seconds between attempts to send a post; after the last it fails.
+    """Internal address of the publisher, which serves the pictures of articles; unset: channels that upload pictures get none."""
     post_retry_seconds: Annotated[tuple[float, ...], NoDecode] = (60.0, 300.0, 1800.0)
-    # Longest delay, in seconds, until a replica sees a time that another replica set.
+    """Seconds between attempts to send a post; after the last attempt it fails."""
     post_tick_seconds: float = Field(default=5.0, ge=0.05, le=60)
-    # Most posts of one channel that are sent at the same time; a channel that hangs does not delay the others.
+    """Longest delay, in seconds, until a replica sees a time that another replica set."""
     posts_at_once: int = Field(default=6, ge=1, le=100)
+    """Most posts of one channel that are sent at the same time; a channel that hangs does not delay the others."""
 
     @field_validator("post_retry_seconds", mode="before")
     @classmethod

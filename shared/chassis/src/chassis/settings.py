@@ -152,16 +152,22 @@ class AppSettings(DatabaseSettings):
     """Settings of every process, with or without an API."""
 
     http_host: str = "127.0.0.1"
+    """Address at which the process listens."""
     http_port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    """Port of the API; 0: a free one."""
     http_connections: Annotated[int, Field(ge=16, le=100_000)] = 512
-    """Maximum of open connections; beyond it, the longest idle one is closed. Requests: half as many."""
+    """Maximum of open connections; beyond it, the longest idle one is closed. Requests: half as many. Health checks are always
+    answered."""
     trusted_proxies: Proxies = ()
     """Addresses and networks of reverse proxies, `10.0.0.5, 10.1.0.0/16`. `X-Forwarded-For` is trusted only from these."""
     metrics_port: Annotated[int | None, Field(ge=1, le=65535)] = None
     """Port of `/metrics`, instead of `http_port`: for a process with a public port."""
     database_connections: Annotated[int, Field(ge=2, le=100)] = 10
+    """Maximum of connections of one process to its database."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    """Lowest level of the lines that are logged."""
     log_format: Literal["json", "console"] = "json"
+    """JSON for programs, or lines for people."""
     otel_exporter_otlp_endpoint: str | None = None
     """`http://host:4318`, the receiver of spans as OTLP over HTTP. Unset: no tracing."""
     service_version: str | None = None
@@ -171,4 +177,4 @@ class AppSettings(DatabaseSettings):
     keep_audit_log_days: Annotated[float, Field(ge=30, le=3650)] = 400.0
     """Days that entries of the audit log are kept."""
     shutdown_grace_seconds: Annotated[float, Field(ge=0)] = 20.0
-    """Seconds to finish current work at shutdown."""
+    """Seconds to finish current work at SIGTERM."""
