@@ -43,7 +43,7 @@ def test_each_has_its_page(page: str) -> None:
 def test_the_gateway_lists_each_kind_of_account() -> None:
     kinds = [
         name
-        for first, *_ in rows(ROOT / "services/gateway/README.md", 4)
+        for first, *_ in rows(ROOT / "docs/gateway.md", 4)
         for name in re.findall(r"`(\w+)`", first)
     ]
     assert set(ACCOUNT_KINDS) <= set(kinds)
@@ -52,7 +52,7 @@ def test_the_gateway_lists_each_kind_of_account() -> None:
 def test_social_lists_the_limits_of_each_channel() -> None:
     said = {
         name.strip("`"): [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", limit)]
-        for name, limit, _ in rows(ROOT / "services/social/README.md", 3)
+        for name, limit, _ in rows(ROOT / "docs/posts.md", 3)
     }
     for name, network in NETWORKS.items():
         assert said[name] == [limit.maximum for limit in network.limits]

@@ -153,7 +153,7 @@ async def test_two_files_add_a_search_engine(
 def test_every_provider_has_a_client_and_a_row_for_operators() -> None:
     assert set(SEARCH_ENGINE_CLIENTS) == set(SEARCH_ENGINES)
     assert set(MODEL_CLIENTS) == set(MODEL_PROVIDERS)
-    rows = (Path(__file__).parents[2] / "README.md").read_text().splitlines()
+    rows = (Path(__file__).parents[4] / "docs" / "gateway.md").read_text().splitlines()
     for name, provider in {**SEARCH_ENGINES, **MODEL_PROVIDERS}.items():
         (row,) = [row for row in rows if row.startswith(f"| `{name}` |")]
         assert provider.asks in row
