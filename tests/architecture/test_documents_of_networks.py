@@ -42,9 +42,7 @@ def test_each_has_its_page(page: str) -> None:
 
 def test_the_gateway_lists_each_kind_of_account() -> None:
     kinds = [
-        name
-        for first, *_ in rows(ROOT / "docs/gateway.md", 4)
-        for name in re.findall(r"`(\w+)`", first)
+        name for first, *_ in rows(ROOT / "docs/gateway.md", 4) for name in re.findall(r"`(\w+)`", first)
     ]
     assert set(ACCOUNT_KINDS) <= set(kinds)
 
