@@ -175,7 +175,9 @@ def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str
 WRITING = sorted(
     path
     for path, command in commands(typer.main.get_command(assemble()))
-    if any(
+    # Its file is read: it says where another installation is.
+    if path != ("brands", "move")
+    and any(
         each.name in {"to", "out"} and each.type_descriptor.annotation is Path
         for each in getattr(command, "params", ())
     )
