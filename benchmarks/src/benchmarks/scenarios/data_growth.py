@@ -21,7 +21,7 @@ _SMALL: Final = "brand-0001"
 _SERVICES: Final = ("orchestrator", "research", "publisher", "social", "events")
 """Services that keep data of brands."""
 _BRAND: Final = frozenset({"{slug}", "{brand}"})
-_ENDLESS: Final = ("/live", "/stream", "/archive")
+_ENDLESS: Final = ("/live", "/stream", "/archive", "/export")
 """Ends of paths whose answers have no end, or are a whole brand on purpose."""
 _LEAST_MS: Final = 4.0
 """What is quicker counts as so slow: below, the machine's noise is larger than the work."""

@@ -171,7 +171,11 @@ def report(soak: Soak, found: Sequence[Growth], left: Sequence[str]) -> bool:
     for each in found:
         verdict = "flat" if each.is_flat else f"grew, more than {each.bound:.0%}"
         table.add_row(
-            each.name, f"{each.second_quarter:,}", f"{each.last_quarter:,}", f"{each.share:+.1%}", verdict
+            each.name,
+            f"{each.second_quarter:,.1f}",
+            f"{each.last_quarter:,.1f}",
+            f"{each.share:+.1%}",
+            verdict,
         )
     console.print(table)
     for name, count in sorted(soak.done.items()):
