@@ -52,7 +52,7 @@ def links_of(path: Path) -> set[Path]:
 
 def test_every_page_is_in_the_index_of_its_folder_and_every_decision_by_its_title() -> None:
     docs = ROOT / "docs"
-    for folder in (docs, docs / "operations", docs / "connect", docs / "decisions"):
+    for folder in (docs, docs / "operations", docs / "connect", docs / "decisions", docs / "tutorials"):
         pages = {path for path in folder.glob("*.md") if path.name != "README.md"}
         assert pages - links_of(folder / "README.md") == set(), f"not in {folder.name}/README.md"
     first = docs / "README.md"

@@ -57,6 +57,12 @@ class FakeWordPress(Fake):
         ]
         return as_json(found, headers={"x-wp-total": str(len(found))})
 
+    @route("GET", f"{API}/users/me")
+    def me(self, request: Request) -> Reply:
+        if not self._knows(request):
+            return _error("rest_not_logged_in", "You are not currently logged in.", 401)
+        return as_json({"id": 2, "name": self.user, "roles": ["editor"]})
+
     @route("POST", f"{API}/posts")
     def make(self, request: Request) -> Reply:
         if not self._knows(request):
