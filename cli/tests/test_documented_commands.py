@@ -70,7 +70,7 @@ def test_every_documented_command_is_understood(tmp_path: Path, monkeypatch: pyt
     wrong, brandctl = [], typer.main.get_command(assemble())
     for where, arguments in commands:
         # Where an id stands for any, one of that form.
-        given = [_ID if each in {"ID", "GROUP", "CONTENT_ID"} else each for each in arguments]
+        given = [_ID if each in {"ID", "$ID", "GROUP", "CONTENT_ID"} else each for each in arguments]
         try:
             context = parsed(brandctl, given)
         except Exception as error:  # noqa: BLE001  (the parser's own, which are not typer's to give away)
