@@ -36,7 +36,7 @@ _SITE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _BrandRead:
     """A request about a brand."""
 
     service: str
@@ -100,7 +100,7 @@ def data_growth(run: BenchmarkRun) -> list[ResultRow]:
     return [row]
 
 
-def _measure(services: Stack, rounds: int) -> list[_Read]:
+def _measure(services: Stack, rounds: int) -> list[_BrandRead]:
     """Reads everything in both brands in turns; a first round does not count."""
     clients = {name: services.client(name) for name in _SERVICES}
     try:
@@ -124,11 +124,11 @@ def _measure(services: Stack, rounds: int) -> list[_Read]:
     return known
 
 
-def _answers(client: httpx.Client, read: _Read, brand: str) -> bool:
+def _answers(client: httpx.Client, read: _BrandRead, brand: str) -> bool:
     return client.get(read.address(brand)).is_success
 
 
-def _reads(service: str, client: httpx.Client) -> Iterator[_Read]:
+def _reads(service: str, client: httpx.Client) -> Iterator[_BrandRead]:
     """The GET operations of an API that need nothing but a brand, and the pages of sites."""
     answer = client.get("/openapi.json")
     answer.raise_for_status()
@@ -139,8 +139,8 @@ def _reads(service: str, client: httpx.Client) -> Iterator[_Read]:
         fields = {part for part in path.split("/") if part.startswith("{")}
         parameters = operations["get"].get("parameters", ())
         if fields and fields <= _BRAND:
-            yield _Read(service, path, by_query=False)
+            yield _BrandRead(service, path, by_query=False)
         elif not fields and any((each["name"], each["in"]) == ("brand", "query") for each in parameters):
-            yield _Read(service, path, by_query=True)
+            yield _BrandRead(service, path, by_query=True)
     if service == "publisher":
-        yield from (_Read(service, each, by_query=False) for each in _SITE)
+        yield from (_BrandRead(service, each, by_query=False) for each in _SITE)
