@@ -108,6 +108,23 @@ async def test_a_brand_is_paused_and_resumed(console: Any, acme: None, person: h
     assert (await console.orchestrator.get_brand("acme"))["paused_at"] is None
 
 
+async def test_a_brand_that_moves_or_has_moved_says_where_to(
+    console: Any, acme: None, person: httpx.AsyncClient
+) -> None:
+    orchestrator = console.orchestrator
+    move = await orchestrator.begin_brand_move("acme", to="https://eu.example")
+    shown = (await person.get(SETTINGS)).text
+    assert "The brand is moving to another installation, https://eu.example, since" in shown
+    assert f'action="{SETTINGS}/resume"' not in shown, "a button that is refused"
+    for step in ("frozen", "imported", "handing_over", "moved"):
+        await orchestrator.set_move_step("acme", move_id=move["move_id"], step=step)
+    shown = (await person.get(SETTINGS)).text
+    assert "The brand has moved to another installation, https://eu.example, at" in shown
+    refused = await person.post(SETTINGS, data=await form_of(person, console, tone="Warm."))
+    assert refused.status_code == 409
+    assert "has moved to https://eu.example" in refused.text
+
+
 @pytest.mark.extended
 async def test_without_the_right_there_is_no_button_and_the_request_is_refused(
     console: Any, acme: None, signed_in_as: Any

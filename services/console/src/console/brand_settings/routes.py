@@ -112,7 +112,19 @@ async def _settings(
         done=done_word(request, DONE),
         may_operate=viewer.may(Scope.OPERATE),
         may_administer=viewer.person.is_owner,
+        # A move pauses its brand.
+        move=await _move(viewer, brand) if about["paused_at"] and viewer.person.is_owner else None,
     )
+
+
+async def _move(viewer: PageViewer, brand: str) -> "answers.BrandMoveView | None":
+    """The brand's move to another installation, if one has begun."""
+    try:
+        return await viewer.orchestrator.get_brand_move(brand)
+    except RefusedError as error:
+        if error.status in {HTTPStatus.NOT_FOUND, HTTPStatus.FORBIDDEN}:
+            return None
+        raise
 
 
 async def _last_change(viewer: PageViewer, brand: str) -> "answers.AuditEntry | None":
