@@ -28,8 +28,9 @@ from tests.fixtures.console.screens import page_routes, posts_of
     ],
 )
 async def test_the_address_of_a_form_leads_to_the_page_above_it(
-    person: httpx.AsyncClient, address: str, above: str
+    console: Any, person: httpx.AsyncClient, address: str, above: str
 ) -> None:
+    await console.orchestrator.set_brand("acme", name="Acme")
     answer = await person.get(address)
     assert (answer.status_code, answer.headers["location"]) == (303, above)
 
