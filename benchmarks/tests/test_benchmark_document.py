@@ -27,6 +27,15 @@ from benchmarks.systems.programs import System
 PROJECT = ReportFiles(Path(__file__).parents[2])
 CPU = {"broker": 0.014, "database": 0.01, "python": 0.03}
 STACKS = "pipeline-quoting.stacks"
+STATEMENT = {
+    "text": "insert into posts (text) select a || b",
+    "calls": 0.3,
+    "plans": 0.25,
+    "exec_ms": 0.5,
+    "plan_ms": 0.125,
+    "rows": 1.0,
+    "wal_bytes": 3_002.0,
+}
 BROKEN = "failed: no figure: a | worker <ended> with code 1:\nthe end of its log"
 
 
@@ -71,6 +80,20 @@ def whole_run() -> list[ResultRow]:
         "cpu_ms_by_service": {"social": 3.0},
         "cpu_ms_by_step": {"social": {"social.domain": 2.0, "the rest": 1.0}},
         "statements": {"social": 6.2},
+        "messages": {"social": 1.0},
+        "commits": {"social": 0.3},
+        "wal_bytes": 60_400,
+        "writing_transactions": 2.5,
+        "cpu_ms_by_function": {
+            "social": [
+                {"function": "social.domain:plan", "through": "", "ms": 1.5},
+                {"function": "social.store:publish", "through": "database driver", "ms": 0.4},
+                {"function": "database driver", "through": "", "ms": 0.1},
+                {"function": "social.cutting:cut", "through": "", "ms": 0.04},
+                {"function": "the rest", "through": "", "ms": 0.96},
+            ]
+        },
+        "statement_costs": {"social": [STATEMENT, STATEMENT | {"text": "the rest", "exec_ms": 0.125}]},
     }
     return [
         *drains,
@@ -198,7 +221,21 @@ def test_a_whole_run_renews_every_block_and_every_picture(files: ReportFiles) ->
     assert "| Celery | 2,138 | 2,209 | 6,953 |" in blocks["tiers"]
     assert "| drain_idempotent | ≥ 40,000/s | 34,765/s | **missed** |" in blocks["goals"]
     assert "not measured" not in blocks["goals"]
-    assert "| social | 3.0 | 6.2 | social.domain 2, the rest 1 |" in blocks["keyword"]
+    assert "| social | 3.0 | 1 | 6.2 | 0.3 | social.domain 2, the rest 1 |" in blocks["keyword"]
+    assert (
+        "over 600 keywords (each writes 60 kB of the database's log, in 2.5 transactions)"
+        in blocks["keyword"]
+    )
+    assert blocks["functions"].splitlines()[2:] == [
+        "| social | `social.domain:plan` |  | 1.50 |",
+        "| social | `social.store:publish` | database driver | 0.40 |",
+        "| social | database driver |  | 0.10 |",
+        "| social | the rest | | 1.00 |",
+    ]
+    assert blocks["statements"].splitlines()[2:] == [
+        "| social | `insert into posts (text) select a \\|\\| b` | 0.30 | 0.25 | 0.62 | 0.12 | 3,002 |",
+        "| social | the rest | 0.30 | 0.25 | 0.25 | 0.12 | 3,002 |",
+    ]
     assert "| a dead letter sent again and handled (`replay_flood`) |" in blocks["costs"]
     assert blocks["costs"].count("`drain_idempotent`") == 1
 

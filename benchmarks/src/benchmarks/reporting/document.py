@@ -11,7 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.reporting import goals, pictures
+from benchmarks.reporting import goals, keyword_cost, pictures
+from benchmarks.reporting.markdown import cell
 from benchmarks.reporting.results import ResultRow
 
 _BLOCK: Final = re.compile(
@@ -19,8 +20,6 @@ _BLOCK: Final = re.compile(
 )
 _PICTURE: Final = "picture"
 _TIERS: Final = ("T0", "T1", "T2")
-_LONGEST: Final = 160
-"""Characters of a gate's text in a table."""
 _NAMES: Final = {
     "raw_batched": "raw aio-pika, our batching, no validation",
     "raw_single": "raw aio-pika, message by message",
@@ -115,7 +114,7 @@ def _without_figure(measurements: Measurements) -> list[str]:
     ran = {row.scenario for row in measurements.rows} | set(measurements.surroundings["scenarios"])
     lines = [f"- `{name}`: not run" for name in measurements.surroundings["wanted"] if name not in ran]
     lines += [
-        f"- `{row.scenario}`, {row.system}: {_cell(row.gate)}"
+        f"- `{row.scenario}`, {row.system}: {cell(row.gate)}"
         for row in measurements.rows
         if row.kind == "ours" and not row.counts
     ]
@@ -130,7 +129,7 @@ def _drains(measurements: Measurements) -> str:
     ]
     for row in sorted(rows, key=lambda each: -(each.msgs_per_s or 0)):
         if row.msgs_per_s is None or not row.counts:
-            lines.append(f"| {_system(row)} | no figure: {_cell(row.gate)} | | | | | |")
+            lines.append(f"| {_system(row)} | no figure: {cell(row.gate)} | | | | | |")
             continue
         cpu, strong = row.cpu_s_per_1k or {}, "**" if row.kind == "ours" else ""
         parts = " | ".join(f"{cpu.get(part, 0):.3f}" for part in ("broker", "database", "python"))
@@ -165,35 +164,10 @@ def _goals(measurements: Measurements) -> str:
     for outcome in (each for each in goals.judge(measurements.rows) if each.scenario in wanted):
         state: str = "**missed**" if outcome.state == "missed" else outcome.state
         if outcome.why:
-            state += f": {_cell(outcome.why)}"
+            state += f": {cell(outcome.why)}"
         measured = "" if outcome.measured is None else f"{_rounded(outcome.measured)}{outcome.unit}"
         lines.append(f"| {outcome.name} | {outcome.wanted} | {measured} | {state} |")
     return "\n".join(lines)
-
-
-def _keyword(measurements: Measurements) -> str:
-    parts = []
-    for row in measurements.rows:
-        if row.scenario == "pipeline_profile":
-            title = (
-                "With the writer that quotes" if row.system == "ours" else "With a writer that takes no time"
-            )
-            if not row.counts or "cpu_ms_by_step" not in row.extra:
-                parts.append(f"{title}: no figure: {_cell(row.gate)}.")
-                continue
-            lines = [
-                f"{title}, over {row.extra['keywords']:,} keywords:",
-                "",
-                "| service | CPU ms | statements | of which, in ms |",
-                "|---|---|---|---|",
-            ]
-            for service, spent in row.extra["cpu_ms_by_service"].items():
-                steps = ", ".join(
-                    f"{step} {ms:g}" for step, ms in row.extra["cpu_ms_by_step"][service].items()
-                )
-                lines.append(f"| {service} | {spent:.1f} | {row.extra['statements'][service]:g} | {steps} |")
-            parts.append("\n".join(lines))
-    return "\n\n".join(parts) or "No profile in this run."
 
 
 def _costs(measurements: Measurements) -> str:
@@ -228,20 +202,15 @@ _BLOCKS: Final[Mapping[str, Callable[[Measurements], str]]] = {
     "drains": _drains,
     "tiers": _tiers,
     "goals": _goals,
-    "keyword": _keyword,
+    "keyword": lambda measurements: keyword_cost.by_service(measurements.rows),
+    "functions": lambda measurements: keyword_cost.by_function(measurements.rows),
+    "statements": lambda measurements: keyword_cost.by_statement(measurements.rows),
     "costs": _costs,
 }
 
 
 def _system(row: ResultRow) -> str:
     return _NAMES.get(row.system, row.system) + (" (PostgreSQL alone)" if row.kind == "database" else "")
-
-
-def _cell(text: str) -> str:
-    """The beginning of a gate's text, in one line, for a table; it may be the end of a program's log."""
-    line = " ".join(text.split("\n", 1)[0].split())
-    line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"
-    return line.replace("|", "\\|").replace("<", "&lt;")
 
 
 def _small(value: float | None) -> str:

@@ -2,16 +2,19 @@
 
 A step is one of our modules (`writing.extractive`, `messaging.flow`), or a library's purpose (`database driver`). The
 innermost frame with a step decides. A library without a step, such as the Markdown parser, counts for its caller.
+
+A place is finer: the innermost function of ours, and the library with a purpose that it called.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 Stack = tuple[str, ...]
 """Frames as `module:function`, outermost first."""
 Stacks = Mapping[Stack, int]
-"""Microseconds spent in each."""
+"""Samples of each."""
 
 IDLE: Final = "event loop, sockets"
 _LIBRARIES: Final = {
@@ -34,12 +37,18 @@ _LIBRARIES: Final = {
     "opentelemetry": "spans",
     "chassis.observing": "spans",
     "asyncio": IDLE,
+    "uvloop": IDLE,
     "selectors": IDLE,
+    "threading": "threads",
+    "concurrent.futures": "threads",
 }
 OURS: Final = frozenset(
     {
         "chassis",
+        "documents",
         "envelope",
+        "events",
+        "integrations",
         "messaging",
         "monitor",
         "orchestrator",
@@ -47,6 +56,7 @@ OURS: Final = frozenset(
         "reading",
         "receipts",
         "research",
+        "review",
         "social",
         "writing",
     }
@@ -59,7 +69,7 @@ _BEGINNINGS: Final = frozenset(
 
 
 def read(lines: Iterable[str]) -> Stacks:
-    """Parses the format of [benchmarks.systems.profiler][]: frames between semicolons, a blank, microseconds."""
+    """Parses the format of [benchmarks.systems.profiler][]: frames between semicolons, a blank, the number of samples."""
     stacks: Counter[Stack] = Counter()
     for line in lines:
         frames, _, count = line.rpartition(" ")
@@ -85,6 +95,39 @@ def by_step(stacks: Stacks) -> dict[str, float]:
     return {step: count / total for step, count in counts.most_common()}
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where time is spent."""
+
+    function: str
+    """As `module:function`, or a step where no function of ours is on the stack."""
+    through: str = ""
+    """The step of the library that the function called, if any."""
+
+    def __str__(self) -> str:
+        return f"{self.function}, {self.through}" if self.through else self.function
+
+
+def by_function(stacks: Stacks) -> dict[Place, float]:
+    """Each place's share of all samples, the largest first."""
+    counts: Counter[Place] = Counter()
+    for stack, count in stacks.items():
+        counts[_place_of(stack)] += count
+    total = counts.total() or 1
+    return {place: count / total for place, count in counts.most_common()}
+
+
+def _place_of(stack: Sequence[str]) -> Place:
+    library = ""
+    for frame in reversed(stack):
+        module = frame.partition(":")[0]
+        if _library(module) is not None:
+            library = library or _library(module) or ""
+        elif module.partition(".")[0] in OURS:
+            return Place(frame, library)
+    return Place(library or IDLE)
+
+
 def step_of(stack: Sequence[str]) -> str:
     for frame in reversed(stack):
         step = _step(frame.partition(":")[0])
@@ -94,14 +137,17 @@ def step_of(stack: Sequence[str]) -> str:
 
 
 def _step(module: str) -> str | None:
+    known = _library(module)
+    if known is not None:
+        return known
     parts = module.split(".")
-    for length in (3, 2, 1):
-        known = _LIBRARIES.get(".".join(parts[:length]))
-        if known:
-            return known
-    if parts[0] not in OURS:
-        return None
-    return ".".join(parts[:2])
+    return ".".join(parts[:2]) if parts[0] in OURS else None
+
+
+def _library(module: str) -> str | None:
+    parts = module.split(".")
+    names = (".".join(parts[:length]) for length in (3, 2, 1))
+    return next((_LIBRARIES[name] for name in names if name in _LIBRARIES), None)
 
 
 def _inside_of_the_loop(stack: Stack) -> Stack:

@@ -1,11 +1,12 @@
-"""pipeline_profile: a keyword's processor time and SQL statements, in a run of its own since profiling costs time.
+"""pipeline_profile: what a keyword's time is spent on, in a run of its own since profiling costs time.
 
-For each service it gives the processor time by step, and the statements per keyword. Writes
-build/pipeline-WRITER.stacks (for flame graph tools) and build/pipeline-WRITER-statements.txt.
+For each service it gives the processor time by step and by function, and the database's own account of the statements;
+beside them messages, commits and the bytes of the database's log, each for one keyword. Writes build/pipeline-WRITER.stacks
+(for flame graph tools), -functions.txt and -statements.txt.
 """
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Final
 
 import httpx
@@ -15,12 +16,17 @@ from benchmarks.reporting import steps
 from benchmarks.reporting.results import ResultRow
 from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios.pipeline import INSTANT, WRITERS, Pipeline
+from benchmarks.servers.sql import Sql
+from benchmarks.servers.statements import DatabaseAccount, StatementCost, sum_of
+from benchmarks.systems import profiler
 from benchmarks.systems.stack import KEYWORDS, Stack, stack
 from brandctl.local import processes
 
 _SMALLEST_SHARE: Final = 0.02
-"""The share of a service's time below which steps are summed up."""
-_LINE: Final = 200
+"""The share of a service's time below which steps and functions are summed up."""
+_SMALLEST_MS: Final = 0.02
+"""Statements below this many milliseconds for a keyword are summed up."""
+_REST: Final = "the rest"
 
 
 def pipeline_profile(run: BenchmarkRun) -> list[ResultRow]:
@@ -29,10 +35,7 @@ def pipeline_profile(run: BenchmarkRun) -> list[ResultRow]:
 
 def _row(run: BenchmarkRun, row: ResultRow) -> ResultRow:
     try:
-        with (
-            stack(run.nodes, modules=WRITERS[row.system], watched=True) as services,
-            Pipeline(services) as pipeline,
-        ):
+        with stack(run.nodes, modules=WRITERS[row.system]) as services, Pipeline(services) as pipeline:
             row.extra = _watched(
                 run, services, pipeline, name="instant" if row.system == INSTANT else "quoting"
             )
@@ -43,66 +46,124 @@ def _row(run: BenchmarkRun, row: ResultRow) -> ResultRow:
 
 
 def _watched(run: BenchmarkRun, services: Stack, pipeline: Pipeline, *, name: str) -> dict[str, Any]:
-    pipeline.warm_up()
     brands = [f"watched-{number}" for number in range(run.of(12, 60))]
-    pipeline.create(brands)
     keywords = len(brands) * len(KEYWORDS)
-    spent, made = services.cpu_by_service(), _statements(run, services)
-    services.begin_samples()
-    for brand in brands:
-        pipeline.hand_in(brand)
-    pipeline.wait_for_posts()
-    lines = services.end_samples()
-    milliseconds = {
-        service: (seconds - spent[service]) * 1000 / keywords
-        for service, seconds in services.cpu_by_service().items()
+    pids = {service: child.process.pid for service, child in services.children.items()}
+    with run.nodes.statement_account() as account:
+        pipeline.warm_up()
+        pipeline.create(brands)
+        with profiler.sampling(pids, services.folder) as samplers:
+            account.begin()
+            spent, handled = services.cpu_by_service(), _handled(services)
+            for brand in brands:
+                pipeline.hand_in(brand)
+            pipeline.wait_for_posts()
+            used = services.cpu_by_service()
+            lines = samplers.end()
+        database = account.read()
+    milliseconds = {service: (used[service] - spent[service]) * 1000 / keywords for service in used}
+    stacks = {service: steps.read(lines[service]) for service in lines}
+    functions = {
+        service: _functions(steps.by_function(stacks[service]), milliseconds[service]) for service in stacks
     }
-    by_service = {
-        service: {text: count - made[service][text] for text, count in texts.items()}
-        for service, texts in _statements(run, services).items()
+    statements = {
+        service: [each.per(keywords) for each in database.of(services.database_url(service))]
+        for service in services.children
     }
     file = f"pipeline-{name}.stacks"
     run.keep(file, _as_one(lines))
-    run.keep(f"pipeline-{name}-statements.txt", _listed(by_service, keywords))
+    run.keep(f"pipeline-{name}-functions.txt", _functions_file(stacks, milliseconds))
+    run.keep(f"pipeline-{name}-statements.txt", _statements_file(statements))
     return {
         "keywords": keywords,
         "stacks": file,
+        "samples": {service: sum(seen.values()) for service, seen in stacks.items()},
         "cpu_ms_by_service": {service: round(spent, 2) for service, spent in milliseconds.items()},
         "cpu_ms_by_step": {
-            service: _largest(steps.by_step(steps.read(lines[service])), milliseconds[service])
-            for service in lines
+            service: _largest(steps.by_step(seen), milliseconds[service]) for service, seen in stacks.items()
         },
+        "cpu_ms_by_function": functions,
         "statements": {
-            service: round(sum(texts.values()) / keywords, 1) for service, texts in by_service.items()
+            service: round(sum(each.calls for each in costs), 1) for service, costs in statements.items()
         },
+        "statement_costs": {service: _statements(costs) for service, costs in statements.items()},
+        "messages": {
+            service: round((number - handled[service]) / keywords, 2)
+            for service, number in _handled(services).items()
+        },
+        "commits": {
+            service: round(sum([each.calls for each in costs if each.is_commit]), 2)
+            for service, costs in statements.items()
+        },
+        **_for_one(database, keywords),
     }
 
 
-def _statements(run: BenchmarkRun, services: Stack) -> dict[str, Counter[str]]:
+def _for_one(database: DatabaseAccount, keywords: int) -> dict[str, float]:
     return {
-        service: Counter(run.nodes.statements(services.database_url(service)))
-        for service in services.children
+        "wal_bytes": round(database.wal_bytes / keywords),
+        "writing_transactions": round(database.writing_transactions / keywords, 2),
     }
+
+
+def _handled(services: Stack) -> dict[str, int]:
+    """The messages that each service has handled so far."""
+    found = {}
+    for service in services.children:
+        with Sql(services.database_url(service)) as database:
+            found[service] = database.value("select count(*) from processed_events")
+    return found
 
 
 def _largest(shares: Mapping[str, float], milliseconds: float) -> dict[str, float]:
     told = {
         step: round(share * milliseconds, 2) for step, share in shares.items() if share >= _SMALLEST_SHARE
     }
-    told["the rest"] = round(milliseconds - sum(told.values()), 2)
+    told[_REST] = round(milliseconds - sum(told.values()), 2)
     return told
+
+
+def _functions(shares: Mapping[steps.Place, float], milliseconds: float) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = [
+        {"function": place.function, "through": place.through, "ms": round(share * milliseconds, 3)}
+        for place, share in shares.items()
+        if share >= _SMALLEST_SHARE
+    ]
+    rest = milliseconds - sum(each["ms"] for each in told)
+    return [*told, {"function": _REST, "through": "", "ms": round(rest, 3)}]
+
+
+def _statements(costs: Sequence[StatementCost]) -> list[dict[str, Any]]:
+    told = [each for each in costs if each.exec_ms + each.plan_ms >= _SMALLEST_MS]
+    small = [each for each in costs if each.exec_ms + each.plan_ms < _SMALLEST_MS]
+    if small:
+        told.append(sum_of(small, _REST))
+    return [
+        {name: value if isinstance(value, str) else round(value, 3) for name, value in asdict(each).items()}
+        for each in told
+    ]
 
 
 def _as_one(lines: Mapping[str, list[str]]) -> str:
     return "".join(f"{service};{line}\n" for service, of_service in lines.items() for line in of_service)
 
 
-def _listed(by_service: Mapping[str, Mapping[str, int]], keywords: int) -> str:
-    """The statements of each service with their number per keyword, the most frequent first."""
+def _functions_file(stacks: Mapping[str, steps.Stacks], milliseconds: Mapping[str, float]) -> str:
+    """All functions of each service with their milliseconds for a keyword."""
     lines = []
-    for service, texts in by_service.items():
+    for service, seen in stacks.items():
+        lines.append(f"{service}: {milliseconds[service]:.2f} ms, {sum(seen.values())} samples\n")
+        for place, share in steps.by_function(seen).items():
+            lines.append(f"{share * milliseconds[service]:9.3f}  {place}\n")
+    return "".join(lines)
+
+
+def _statements_file(by_service: Mapping[str, Sequence[StatementCost]]) -> str:
+    """All statements of each service, each with its figures for a keyword."""
+    lines = ["    calls    plans  exec ms  plan ms     rows WAL bytes\n"]
+    for service, costs in by_service.items():
         lines.append(f"{service}\n")
-        for text, count in sorted(texts.items(), key=lambda each: -each[1]):
-            if count:
-                lines.append(f"{count / keywords:8.2f}  {text[:_LINE]}\n")
+        for each in (*costs, sum_of(costs, "all")):
+            figures = f"{each.calls:9.3f}{each.plans:9.3f}{each.exec_ms:9.3f}{each.plan_ms:9.3f}"
+            lines.append(f"{figures}{each.rows:9.2f}{each.wal_bytes:10.0f}  {each.text}\n")
     return "".join(lines)

@@ -1,8 +1,7 @@
 """A private RabbitMQ and a private PostgreSQL, both durable, with a fresh database and vhost for every round."""
 
-import re
 import secrets
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,9 @@ from urllib.parse import urlsplit
 import httpx
 
 from benchmarks.accounting import CpuSeconds, cpu_seconds
+from benchmarks.servers import statements
 from benchmarks.servers.sql import Sql
+from benchmarks.servers.statements import StatementAccount
 from brandctl.local import postgres, rabbitmq
 
 POSTGRES_SETTINGS: Final = {
@@ -26,8 +27,6 @@ POSTGRES_SETTINGS: Final = {
     "full_page_writes": "on",
     "bgwriter_lru_maxpages": "100",
     "autovacuum_naptime": "15s",
-    # Profiles assign statements to services by user and database.
-    "log_line_prefix": "[%d] ",
 }
 RABBITMQ_SETTINGS: Final = {
     # The vendor's default; brandctl keeps a quarter of it, to spare small machines.
@@ -37,8 +36,6 @@ RABBITMQ_SETTINGS: Final = {
     "management_agent.disable_metrics_collector": "true",
 }
 
-
-_STATEMENT: Final = re.compile(r"\[(?P<database>[^]]*)] LOG:  (?:statement|execute [^:]*): (?P<text>.*)")
 
 RUNTIME_ROLE: Final = "bench_runtime"
 
@@ -68,7 +65,6 @@ class Nodes:
     def __init__(self, rabbit: rabbitmq.RabbitNode, database: postgres.PostgresNode, folder: Path) -> None:
         self._rabbit = rabbit
         self._postgres = database
-        self._postgres_log = folder / "postgres.log"
         self.folder = folder
         """For message files and logs."""
 
@@ -116,17 +112,13 @@ class Nodes:
         """The administrator's URL of the database that a service uses as its role."""
         return self.database_url(urlsplit(url).path[1:])
 
-    def log_statements(self, urls: Iterable[str]) -> None:
-        """Switches statement logging on for new connections to these databases."""
-        with Sql(self._postgres.url) as admin:
-            for url in urls:
-                admin.execute(f"alter database \"{urlsplit(url).path[1:]}\" set log_statement = 'all'")
+    def statement_account(self) -> StatementAccount:
+        """The database's own account of what statements cost. See [benchmarks.servers.statements][].
 
-    def statements(self, url: str) -> list[str]:
-        """Log entries of this database, each in one line."""
-        return statements_of(
-            self._postgres_log.read_text(errors="replace").splitlines(), urlsplit(url).path[1:]
-        )
+        Raises:
+            MeasurementError: PostgreSQL's contrib modules are not installed.
+        """
+        return StatementAccount(self._postgres.url)
 
     def make_runtime_role(self) -> None:
         with Sql(self._postgres.url) as admin:
@@ -154,21 +146,6 @@ class Nodes:
         return httpx.Client(base_url=self._rabbit.management_url, timeout=30, trust_env=False)
 
 
-def statements_of(lines: Iterable[str], database: str) -> list[str]:
-    """Statements may have many lines; only their first has the prefix."""
-    found: list[list[str]] = []
-    inside = False
-    for line in lines:
-        if line.startswith("["):
-            begun = _STATEMENT.match(line)
-            inside = begun is not None and begun["database"] == database
-            if begun is not None and inside:
-                found.append([begun["text"]])
-        elif inside:
-            found[-1].append(line)
-    return [" ".join(" ".join(each).split()) for each in found]
-
-
 @contextmanager
 def running(folder: Path) -> Iterator[Nodes]:
     """Starts both servers in `folder`, which must exist; ends them and removes their data afterwards.
@@ -178,7 +155,9 @@ def running(folder: Path) -> Iterator[Nodes]:
     folder.chmod(0o711)  # PostgreSQL does not run as root and must be able to pass through.
     with ExitStack() as cleanup:
         database = postgres.launch(
-            folder / "postgres", log=folder / "postgres.log", settings=POSTGRES_SETTINGS
+            folder / "postgres",
+            log=folder / "postgres.log",
+            settings=POSTGRES_SETTINGS | statements.settings(),
         )
         cleanup.callback(database.stop)
         rabbit = rabbitmq.launch(folder / "rabbitmq", management=True, settings=RABBITMQ_SETTINGS)

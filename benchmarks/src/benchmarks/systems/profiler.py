@@ -1,78 +1,142 @@
-"""Runs a service under a sampling profiler: `python -m benchmarks.systems.profiler FILE MODULE`.
+"""Samples the stacks of running processes from outside, with py-spy.
 
-SIGUSR1 starts the samples; a second SIGUSR1 stops them and writes FILE in the format of flame graph tools. Each line is
-a stack, outermost frame first, frames between semicolons, then a blank and its microseconds of processor time. After
-every 5 ms of processor time (ITIMER_PROF), each thread's own time since the last sample counts for its present stack;
-waiting does not count. Compiled code has no frames: its time counts for the Python code before or after it.
+A sampler inside the interpreter only runs between two bytecodes, so it attributes compiled code, and the work of other
+threads, to the Python code that follows. py-spy reads the stacks from the memory of the process, a hundred times a
+second, and counts the threads that the kernel says are running. Time inside compiled code counts for the Python
+function that called it. The processes do not stop for it.
 """
 
-import runpy
+import os
+import re
+import shutil
 import signal
 import sys
-import threading
-import time
 from collections import Counter
-from pathlib import Path
-from types import FrameType
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
 from typing import Final
 
-_EVERY_SECONDS: Final = 0.005
-_MICROSECOND: Final = 1_000
-"""Nanoseconds."""
+from benchmarks.errors import MeasurementError
+from brandctl.local import processes
+
+_PER_SECOND: Final = 100
+_START_SECONDS: Final = 60.0
+_END_SECONDS: Final = 60.0
+_FRAME: Final = re.compile(r"(?P<function>.*) \((?P<file>[^()]*)\)")
+_LIBRARY: Final = re.compile(r"(?:^|/)lib/python3\.\d+/")
+_FOLDERS: Final = ("/site-packages/", "/src/")
+_LOCAL: Final = re.compile(r"(\.<locals>\.<[a-z]+>)+$")
+"""Comprehensions and generators count for their function."""
 
 
-class Sampler:
-    """Sums up the processor time of this process by stack."""
+@dataclass(frozen=True, slots=True)
+class Samplers:
+    """Running samplers, one for each process."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._spent: Counter[str] = Counter()
-        self._clocks: dict[int, int] = {}
-        self._looking = False
+    children: Mapping[str, processes.ChildProcess]
+    folder: Path
 
-    def install(self) -> None:
-        """Handles the signals; runs in the main thread, as all of Python's signal handlers."""
-        signal.signal(signal.SIGPROF, self._look)
-        signal.signal(signal.SIGUSR1, self._toggle)
+    def end(self) -> dict[str, list[str]]:
+        """Ends them; returns the stacks of each process with the number of their samples.
 
-    def _toggle(self, _number: int, _frame: FrameType | None) -> None:
-        self._looking = not self._looking
-        self._clocks = {ident: _spent_by(ident) for ident in sys._current_frames()}  # noqa: SLF001
-        every = _EVERY_SECONDS if self._looking else 0
-        signal.setitimer(signal.ITIMER_PROF, every, every)
-        if not self._looking:
-            draft = self._path.with_suffix(".new")
-            draft.write_text(
-                "".join(f"{stack} {spent // _MICROSECOND}\n" for stack, spent in self._spent.items())
+        Raises:
+            MeasurementError: a sampler has failed.
+        """
+        for child in self.children.values():
+            child.process.send_signal(signal.SIGINT)
+        for name, child in self.children.items():
+            if child.process.wait(_END_SECONDS) != 0:
+                raise MeasurementError(f"py-spy beside {name} failed: {child.log_tail(1)}")
+        return {name: stack_lines(_stacks(self.folder, name).read_text()) for name in self.children}
+
+
+@contextmanager
+def sampling(pids: Mapping[str, int], folder: Path) -> Iterator[Samplers]:
+    """Samples processes, given by name, until `Samplers.end` or the end of the block.
+
+    Raises:
+        MeasurementError: py-spy is not installed, or may not read these processes.
+    """
+    program = _program()
+    children: dict[str, processes.ChildProcess] = {}
+    try:
+        for name, pid in pids.items():
+            options = (
+                f"--pid={pid} --rate={_PER_SECOND} --format=raw --nonblocking --full-filenames --nolineno"
             )
-            draft.replace(self._path)
-
-    def _look(self, _number: int, frame: FrameType | None) -> None:
-        main = threading.main_thread().ident
-        for ident, current in sys._current_frames().items():  # noqa: SLF001 - the way that its documentation gives
-            spent = _spent_by(ident)
-            since = spent - self._clocks.get(ident, 0)
-            self._clocks[ident] = spent
-            if since > _MICROSECOND:
-                self._spent[_stack(frame if ident == main and frame is not None else current)] += since
-
-
-def _spent_by(ident: int) -> int:
-    """Nanoseconds of processor time of a living thread."""
-    return time.clock_gettime_ns(time.pthread_getcpuclockid(ident))
-
-
-def _stack(frame: FrameType | None) -> str:
-    names = []
-    while frame is not None:
-        module = frame.f_globals.get("__name__", "?")
-        names.append(f"{module}:{frame.f_code.co_qualname}".replace(" ", "").replace(";", ""))
-        frame = frame.f_back
-    return ";".join(reversed(names))
+            children[name] = processes.start(
+                f"py-spy beside {name}",
+                [program, "record", *options.split(), f"--output={_stacks(folder, name)}"],
+                log=folder / f"{name}.py-spy.log",
+                env={"PATH": os.environ.get("PATH", os.defpath)},
+            )
+        for name, child in children.items():
+            try:
+                child.wait_until(partial(_samples, child), within=_START_SECONDS)
+            except processes.StartError as error:
+                raise MeasurementError(
+                    f"py-spy cannot sample {name}; it needs root or CAP_SYS_PTRACE: {child.log_tail(1)}"
+                ) from error
+        yield Samplers(children, folder)
+    finally:
+        for child in children.values():
+            child.stop(signal.SIGKILL)
 
 
-if __name__ == "__main__":
-    _, file, name = sys.argv
-    Sampler(Path(file)).install()
-    sys.argv = [name]
-    runpy.run_module(name, run_name="__main__", alter_sys=True)
+def _samples(child: processes.ChildProcess) -> bool:
+    return "Sampling process" in child.log_tail()
+
+
+def _program() -> str:
+    beside = Path(sys.executable).with_name("py-spy")
+    found = str(beside) if beside.exists() else shutil.which("py-spy")
+    if found is None:
+        raise MeasurementError(
+            "py-spy, the sampler, is not installed; on Linux, deploy/local/setup.sh python installs it"
+        )
+    return found
+
+
+def _stacks(folder: Path, name: str) -> Path:
+    return folder / f"{name}.py-spy.raw"
+
+
+def stack_lines(raw: str) -> list[str]:
+    """Turns py-spy's raw format into `module:function;module:function count`, outermost first, as flame graph tools read it."""
+    counts: Counter[str] = Counter()
+    for line in raw.splitlines():
+        stack, _, count = line.rpartition(" ")
+        frames = _frames(stack.split(";"))
+        if frames:
+            counts[";".join(frames)] += int(count)
+    return [f"{stack} {count}" for stack, count in counts.items()]
+
+
+def _frames(told: Iterable[str]) -> list[str]:
+    frames = []
+    for frame in told:
+        parts = _FRAME.fullmatch(frame.strip())
+        if parts is not None:
+            function = _LOCAL.sub("", parts["function"])
+            frames.append(f"{module_of(parts['file'])}:{function}".replace(" ", ""))
+    return frames
+
+
+def module_of(file: str) -> str:
+    """The module that a file holds, by the folder that it was imported from; the file's name if that is unknown."""
+    if file.startswith("<"):
+        return file.strip("<>").removeprefix("frozen ")
+    for folder in _FOLDERS:
+        _, found, inside = file.rpartition(folder)
+        if found:
+            return _dotted(inside)
+    parts = _LIBRARY.split(file)
+    return _dotted(parts[-1] if len(parts) > 1 else PurePosixPath(file).name)
+
+
+def _dotted(inside: str) -> str:
+    parts = PurePosixPath(inside).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import signal
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,6 @@ from typing import Any, Final
 import httpx
 
 from benchmarks.accounting import MEGABYTE, cpu_seconds, resident_bytes
-from benchmarks.errors import MeasurementError
 from benchmarks.servers.nodes import RUNTIME_ROLE, Nodes
 from brandctl.local import processes
 from brandctl.local import services as local
@@ -23,7 +21,6 @@ from messaging import topology
 
 _REST_SECONDS: Final = 2.0
 """Time for background work after a service's start."""
-_SAMPLES_SECONDS: Final = 30.0
 KEY: Final = "a-key-for-benchmarks-only"
 
 CORPUS: Final = Path(__file__).parents[4] / "deploy" / "demo" / "corpus"
@@ -46,8 +43,6 @@ class Stack:
     folder: Path
     modules: Mapping[str, str]
     """Modules that replace a service's own."""
-    watched: bool = False
-    """Whether services record their processor time: see [benchmarks.systems.profiler][]."""
 
     @property
     def pids(self) -> list[int]:
@@ -90,32 +85,12 @@ class Stack:
 
     def start(self, service: str) -> None:
         module = self.modules.get(service, service)
-        watcher = (
-            ["-m", "benchmarks.systems.profiler", str(self._samples_of(service))] if self.watched else ["-m"]
-        )
         self.children[service] = processes.start(
             service,
-            [sys.executable, *watcher, module],
+            [sys.executable, "-m", module],
             log=self.folder / f"{service}.log",
             env=self.environments[service],
         )
-
-    def begin_samples(self) -> None:
-        for child in self.children.values():
-            child.process.send_signal(signal.SIGUSR1)
-
-    def end_samples(self) -> dict[str, list[str]]:
-        """The samples of each watched service since `begin_samples`."""
-        self.begin_samples()  # The same signal ends it.
-        deadline = time.monotonic() + _SAMPLES_SECONDS
-        while not all(self._samples_of(service).exists() for service in self.children):
-            if time.monotonic() > deadline:
-                raise MeasurementError("a service that is watched does not say what it saw")
-            time.sleep(0.05)
-        return {service: self._samples_of(service).read_text().splitlines() for service in self.children}
-
-    def _samples_of(self, service: str) -> Path:
-        return self.folder / f"{service}-{self.addresses.port_of[service]}.stacks"
 
 
 @contextmanager
@@ -126,7 +101,6 @@ def stack(
     corpus: Path = CORPUS,
     modules: Mapping[str, str] | None = None,
     variables: Mapping[str, str] | None = None,
-    watched: bool = False,
 ) -> Iterator[Stack]:
     """Starts services and waits until they are ready.
 
@@ -136,7 +110,6 @@ def stack(
         corpus: the folder that research reads.
         modules: modules that replace a service's own.
         variables: environment variables for all of them.
-        watched: services record their processor time, and the database logs their statements.
     """
     with ExitStack() as cleanup:
         place = cleanup.enter_context(nodes.place())
@@ -163,13 +136,9 @@ def stack(
                 for name, url in databases.items()
             }
         )
-        if watched:
-            nodes.log_statements(databases.values())
         children: dict[str, processes.ChildProcess] = {}
         cleanup.callback(lambda: local.stop(list(children.values())))
-        services = Stack(
-            addresses, place.rabbitmq_url, children, environments, nodes.folder, modules or {}, watched
-        )
+        services = Stack(addresses, place.rabbitmq_url, children, environments, nodes.folder, modules or {})
         for name in names:
             services.start(name)
         local.wait_until_ready(list(children.values()), addresses)
