@@ -9,6 +9,7 @@ import pytest
 from brandctl.local.services import PROCESSES
 from chassis.http.callers import Scope
 from envelope.brand import SERVICES
+from gateway.operator_keys import OPEN_WITHOUT_A_KEY
 from reference_pages.pages import pages
 from reference_pages.tables import table
 from tests.architecture.test_settings_reach_containers import settings_of
@@ -41,13 +42,31 @@ def test_services_with_queues_have_the_settings_of_queues() -> None:
     assert with_queues == set(SERVICES)
 
 
-def test_every_operation_needs_a_scope_or_the_service_key(made: dict[str, str]) -> None:
-    rows = re.findall(r"^\| `[A-Z]+ [^`]+` \| [^|]+ \| ([^|]+) \| [^|]+ \|$", made["http.md"], re.MULTILINE)
+def test_every_operation_needs_a_scope_or_the_service_key_but_for_signing_in(made: dict[str, str]) -> None:
+    rows = re.findall(r"^\| `([A-Z]+ [^`]+)` \| [^|]+ \| ([^|]+) \| [^|]+ \|$", made["http.md"], re.MULTILINE)
     assert len(rows) > 250
-    assert {each for cell in rows for each in cell.split(", ")} <= {
-        *(f"`{each}`" for each in Scope),
-        "service key",
-    }
+    scopes = {*(f"`{each}`" for each in Scope), "service key"}
+    assert {route for route, cell in rows if not {*cell.split(", ")} <= scopes} == OPEN_WITHOUT_A_KEY
+    assert {cell for route, cell in rows if route in OPEN_WITHOUT_A_KEY} == {"no key"}
+
+
+def test_an_operation_has_the_codes_of_the_functions_that_it_reaches(made: dict[str, str]) -> None:
+    cells = dict(re.findall(r"^\| `([A-Z]+ [^`]+)` \|.*\| ([^|]+) \|$", made["http.md"], re.MULTILINE))
+    # Raised by the route, by what it calls, by a dependency, as an error that a handler refuses, and none.
+    assert cells["GET /v1/cycles/{cycle_id}"] == "`unknown_cycle`"
+    assert "`brand_missing`" in cells["PUT /v1/brands/{slug}"]
+    assert "`decided_otherwise`" in cells["POST /v1/drafts/{content_id}/approve"]
+    assert cells["GET /v1/workflows/{content_id}"] == "`unknown_workflow`"
+    assert cells["GET /v1/brands"] == "none"
+
+
+def test_every_code_that_an_operation_has_is_explained(made: dict[str, str]) -> None:
+    codes = (FOLDER.parent / "problem-codes.md").read_text(encoding="utf-8")
+    named = set(
+        re.findall(r"`([a-z_.]+)`", "".join(re.findall(r"\| ([^|]+) \|$", made["http.md"], re.MULTILINE)))
+    )
+    assert len(named) > 60
+    assert [each for each in sorted(named) if f"| `{each}` |" not in codes] == []
 
 
 def test_a_cell_cannot_break_its_row() -> None:

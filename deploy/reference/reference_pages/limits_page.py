@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from envelope.brand import DEPLOYED
-from reference_pages.http_page import operations_of
+from reference_pages.http_page import larger_body
 from reference_pages.tables import table
 
 _INTRODUCTION: Final = """\
@@ -190,10 +190,10 @@ def shown(value: Any, unit: str) -> str:
 
 def _larger_bodies(documents: Mapping[str, Mapping[str, Any]]) -> str:
     rows = [
-        (service, f"`{each.verb} {each.path}`", each.refusals.partition("413 (")[2].partition(")")[0])
+        (service, f"`{verb.upper()} {path}`", larger_body(operation))
         for service in DEPLOYED
-        for operations in operations_of(documents[service]).values()
-        for each in operations
-        if "413 (" in each.refusals
+        for path, operations in documents[service]["paths"].items()
+        for verb, operation in operations.items()
+        if larger_body(operation)
     ]
     return f"## Larger bodies\n\nThese operations take bodies of more than 64 kB.\n\n{table(('service', 'operation', 'at most'), rows)}"

@@ -173,14 +173,16 @@ def _bounds(marks: Iterable[Any]) -> str:
             case Lt(lt=value):
                 high = f"less than {_number(value)}"
             case MaxLen(max_length=value):
-                length = f"at most {value} characters"
+                length = f"at most {_number(value)} characters"
             case MinLen(min_length=value) if value > 1:
-                low = f"at least {value} characters"
+                low = f"at least {_number(value)} characters"
             case _:
                 pass
+    high = high or length
     if low.startswith("at least") and high.startswith("at most"):
-        return f"{low.removeprefix('at least ')} to {high.removeprefix('at most ')}"
-    return ", ".join(each for each in (low, high or length) if each)
+        low = low.removeprefix("at least ").removesuffix(" characters" if high == length else "")
+        return f"{low} to {high.removeprefix('at most ')}"
+    return ", ".join(each for each in (low, high) if each)
 
 
 def _number(value: Any) -> str:

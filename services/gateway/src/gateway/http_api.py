@@ -41,6 +41,7 @@ from gateway.credentials.routes import provider_routes
 from gateway.model import ChatCompletions
 from gateway.model.routes import COMPLETIONS, MAX_BODY_BYTES, chat_routes
 from gateway.money import SpendingControl
+from gateway.operator_keys import describe_keys
 from gateway.pages import PageReader, page_routes
 from gateway.problems import CallProblemError, answer_problem
 from gateway.provider_checks import CHECK_PROVIDER, check_routes
@@ -92,6 +93,7 @@ def create_api(authorise: Authorise, services: ApiServices) -> FastAPI:
         codes=problem_codes.ALL,
         description=DESCRIPTION,
     )
+    describe_keys(app)
     app.add_middleware(ChainContext)
     app.add_exception_handler(CallProblemError, answer_problem)
     connected = services.connected

@@ -1,7 +1,8 @@
 """What API keys open at the gateway: the management of providers, accounts and money, and nothing that goes outside."""
 
-from typing import Final
+from typing import Any, Final
 
+from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.routing import compile_path
 
@@ -41,6 +42,24 @@ there nobody's key could go around a review, or spend money on anything but arti
 SIGN_IN: Final = Caller("sign-in", frozenset({Scope.READ}), key_id="sign-in", per_minute=120)
 """Whoever signs in: the console has no key for it, and the code that it hands over is worth nothing twice."""
 OPEN_WITHOUT_A_KEY: Final = frozenset({"GET /v1/sign-in", "POST /v1/sign-in"})
+
+
+def describe_keys(app: FastAPI) -> None:
+    """Has the document of the API say which keys open each route."""
+    describe = app.openapi
+
+    def openapi() -> dict[str, Any]:
+        document = describe()
+        for path, operations in document["paths"].items():
+            for method, operation in operations.items():
+                route = f"{method.upper()} {path}"
+                if route not in OPENED_BY_API_KEYS:
+                    keys = [each for each in operation["security"] if "ApiKey" not in each]
+                    # An empty requirement is one that a request without a key meets.
+                    operation["security"] = [{}, *keys] if route in OPEN_WITHOUT_A_KEY else keys
+        return document
+
+    app.openapi = openapi  # type: ignore[method-assign]
 
 
 class OperatorKeys:

@@ -42,11 +42,16 @@ _CLASSES: Final = (("", "Service", "def", ""), ("Async", "AsyncService", "async 
 
 def document_of(service: str, folder: Path) -> dict[str, Any]:
     """Returns the OpenAPI document of an installed service. `folder` is an empty one."""
+    document: dict[str, Any] = application_of(service, folder).openapi()
+    return document
+
+
+def application_of(service: str, folder: Path) -> Any:
+    """Returns the FastAPI application of an installed service, which is not started. `folder` is an empty one."""
     root = importlib.import_module(f"{service}.app")
     settings = importlib.import_module(f"{service}.settings").Settings(**_SETTINGS, corpus=folder)
     process: Any = root.GatewayApp(settings) if service == "gateway" else root.build(settings)
-    document: dict[str, Any] = process._app.openapi()  # noqa: SLF001  (it has no other use)
-    return document
+    return process._app  # noqa: SLF001  (it has no other use)
 
 
 def modules_of(service: str, document: Mapping[str, Any]) -> dict[str, str]:
