@@ -36,7 +36,7 @@ def mcp(
     """Serves the tools of an assistant by the Model Context Protocol: find, submit keywords, follow, read drafts, measures.
 
     The assistant starts this command and talks to it over standard input and output. Its API key comes from --key-file or
-    SERVICE_KEY. A key without the scope `review` publishes nothing: what it submits waits for a person. With --http, several
+    SERVICE_KEY. With a key without the scope `review`, the tools publish nothing: what they submit waits for a person. With --http, several
     assistants use one server, and each sends its own key as `Authorization: Bearer KEY`.
 
     For example, in the configuration of an assistant:
