@@ -12,16 +12,9 @@ import typer.main
 
 from brandctl.app import assemble
 from brandctl.gateway.accounts import PLACES, USERS
+from tests.fixtures.command_blocks import ROOT, blocks_of, documents
 from tests.fixtures.commands.brandctl_script import Script
 
-ROOT: Final = Path(__file__).parents[2]
-DOCUMENTS: Final = sorted(
-    path
-    for pattern in ("*.md", "docs/**/*.md", "services/*/README.md", "deploy/**/*.md", "cli/*.md")
-    for path in ROOT.glob(pattern)
-    if "decisions" not in path.parts and path.name != "CHANGELOG.md"
-)
-_BLOCK: Final = re.compile(r"^```(?:sh|bash|console)?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _COMMAND: Final = re.compile(
     r"^(?:[^#\n]*\| )?(?:\$ )?(?:docker compose run --rm |\./|(?:\S*/)?\.venv/bin/)?brandctl (?P<typed>.*)$",
     re.MULTILINE,
@@ -31,11 +24,11 @@ _ID: Final = "0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f"
 
 
 def typed() -> Iterator[tuple[str, list[str]]]:
-    for path in DOCUMENTS:
-        for block in _BLOCK.finditer(path.read_text()):
-            text = block[1].replace("\\\n", " ")
-            for found in _COMMAND.finditer(text):
-                yield str(path.relative_to(ROOT)), _words(found["typed"])
+    for page in documents():
+        for block in blocks_of(page):
+            if block.has_commands:
+                for found in _COMMAND.finditer(block.text.replace("\\\n", " ")):
+                    yield page, _words(found["typed"])
 
 
 def _words(typed: str) -> list[str]:

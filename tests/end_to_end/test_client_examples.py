@@ -14,8 +14,11 @@ from chassis.testing import eventually
 from client.typescript import INSTALLED, program, write_types
 from tests.end_to_end.test_client_front import end
 from tests.fixtures.brands.installation import Installation, installation
+from tests.fixtures.command_blocks import ROOT, blocks_run_by
 
-EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+PAGES = ("docs/clients.md",)
+"""Those with blocks that this test runs."""
+EXAMPLES = ROOT / "docs" / "examples"
 KEYWORDS = ("cold brew", "moka pot", "chemex")
 TOLD = [
     "cold brew\tcompleted\thttps://pages.example/sites/acme/cold-brew",
@@ -33,14 +36,19 @@ async def made(make_database: Callable[[str], Awaitable[str]]) -> AsyncIterator[
 
 async def run(made: Installation, *command: str | Path) -> list[str]:
     """The lines that an example prints, whose keywords end while it waits. Every key is one here."""
+    return await run_line(made, *command, "acme", *KEYWORDS)
+
+
+async def run_line(made: Installation, *line: str | Path) -> list[str]:
+    """The same for a line that names the brand and the keywords."""
     environment = {
-        "PATH": os.environ["PATH"],
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
         "BRAND_ENGINE_URL": made.urls["orchestrator"],
         "BRAND_ENGINE_KEY": "be_any",
         "POLL_SECONDS": "0.05",
     }
     process = await asyncio.create_subprocess_exec(
-        *command, "acme", *KEYWORDS, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        *line, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     try:
 
@@ -56,6 +64,14 @@ async def run(made: Installation, *command: str | Path) -> list[str]:
             process.kill()
     assert process.returncode == 0, err.decode()
     return out.decode().splitlines()
+
+
+async def test_the_commands_of_the_page(made: Installation) -> None:
+    [block] = blocks_run_by(__file__, PAGES[0])
+    address = "http://127.0.0.1:8010"
+    assert address in block.text
+    command = block.text.replace(address, made.urls["orchestrator"]).replace("be_…", "be_any")
+    assert await run_line(made, "bash", "-c", command) == [TOLD[0], TOLD[1]]
 
 
 async def test_the_example_in_python(made: Installation) -> None:

@@ -10,6 +10,10 @@ from pathlib import Path
 import httpx
 
 from events.app import EventsService
+from tests.fixtures.command_blocks import blocks_run_by
+
+PAGES = ("docs/commands.md",)
+"""Those with blocks that this test runs."""
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "commands.md"
 
@@ -56,8 +60,8 @@ async def test_the_program_with_the_library_of_standard_webhooks(
 
 async def test_the_sender_that_signs_nothing(api: httpx.AsyncClient, service: EventsService) -> None:
     secret = await made(api, "path")
-    command = example("sh", "$HOOK_SECRET")
-    told = [await run(service, secret, "bash", "-c", command) for _ in range(2)]
+    [block] = blocks_run_by(__file__, PAGES[0])
+    told = [await run(service, secret, "bash", "-c", block.text) for _ in range(2)]
     assert [each["status"] for each in told] == ["accepted", "duplicate"]
 
 

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from tests.fixtures import kilns
+from tests.fixtures.command_blocks import ROOT, blocks_run_by
 from tests.fixtures.pdf_files import lines, pdf
 
+PAGES = ("shared/writing/README.md",)
+"""Those with blocks that this test runs."""
 DEMO = Path(__file__).parents[3] / "deploy/demo/corpus"
 
 
@@ -77,6 +80,15 @@ def test_every_format_can_be_a_source_a_pdf_too(kiln_folder: Path, keyword: str,
 
     assert (ended.returncode, ended.stderr) == (0, "")
     assert path in ended.stdout.partition("## Sources")[2]
+
+
+@pytest.mark.extended
+def test_the_command_of_the_readme_writes_a_file(tmp_path: Path) -> None:
+    [block] = blocks_run_by(__file__, PAGES[0])
+    (tmp_path / "deploy").symlink_to(ROOT / "deploy")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    subprocess.run(["bash", "-c", block.text], cwd=tmp_path, env={"PATH": path}, timeout=300, check=True)
+    assert (tmp_path / "cold-brew.md").read_text().startswith("# Cold brew\n")
 
 
 def test_a_keyword_off_the_topic_gets_a_sentence_and_no_article() -> None:

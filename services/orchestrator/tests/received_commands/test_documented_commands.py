@@ -8,6 +8,10 @@ from pathlib import Path
 
 import httpx
 
+from tests.fixtures.command_blocks import blocks_run_by
+
+PAGES = ("docs/commands.md",)
+"""Those with blocks that this test runs."""
 DOCUMENT = Path(__file__).parents[4] / "docs" / "commands.md"
 
 
@@ -19,7 +23,7 @@ async def test_the_requests_of_the_page_are_accepted_and_answered_as_it_says(api
     (await api.put("/v1/brands/acme", json={"name": "Acme"})).raise_for_status()
     key = (await api.post("/v1/keys", json={"name": "shop", "scopes": ["submit"]})).json()["key"]
     variables = {"ORCHESTRATOR_URL": str(api.base_url).rstrip("/"), "API_KEY": key, "PATH": "/usr/bin:/bin"}
-    commands = [each for each in examples("sh") if "/v1/messages" in each]
+    commands = [each.text for each in blocks_run_by(__file__, PAGES[0])]
     assert len(commands) == 3
     answers = []
     for command in commands:
