@@ -102,7 +102,7 @@ def _surroundings(measurements: Measurements) -> str:
     sittings = "" if told["sittings"] == 1 else f" in {told['sittings']} sittings"
     text = (
         f"One {size} run of {told['at'][:10]}, {told['seconds'] // 60} minutes{sittings}: {told['processors']} processors for workers, "
-        f"broker and database together; RabbitMQ {servers['rabbitmq']}, PostgreSQL {servers['postgresql'].split()[0]}, "
+        f"broker and database together;\nRabbitMQ {servers['rabbitmq']}, PostgreSQL {servers['postgresql'].split()[0]}, "
         f"Python {told['python']}; {rounds}, in which systems take turns."
     )
     without = _without_figure(measurements)

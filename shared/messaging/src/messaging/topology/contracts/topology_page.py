@@ -1,5 +1,6 @@
 """The topology page: diagrams and tables in Markdown."""
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -38,12 +39,27 @@ _RECORDER: Final = """\
     {recorder} -- "replay" --> returns
 """
 
+_WIDTH: Final = 125
+"""Columns of a line."""
 _EVENTS: Final = ("events", "the event's type")
 _EXCHANGES: Final = {
     COMMANDS: ("commands", "the queue of the service that executes it"),
     RETURNS: ("retries and replays", "the queue it returns to"),
     DEAD_LETTERS: ("dead letters", "the queue it died in"),
 }
+
+
+def _with_short_lines(page: str) -> str:
+    """Returns the page with wrapped paragraphs; tables and pictures stay as they are."""
+    lines: list[str] = []
+    in_picture = False
+    for line in page.split("\n"):
+        in_picture ^= line.startswith("```")
+        if len(line) > _WIDTH and not (in_picture or line.startswith("|")):
+            lines += textwrap.wrap(line, _WIDTH, break_long_words=False, break_on_hyphens=False)
+        else:
+            lines.append(line)
+    return "\n".join(lines)
 
 
 class TopologyPage:
@@ -67,7 +83,7 @@ class TopologyPage:
             "## Bindings\n\n" + self._bindings(),
             self._permissions(),
         )
-        return "\n".join(sections)
+        return _with_short_lines("\n".join(sections))
 
     def _failures(self) -> str:
         recorder = self._catalogue.recorder
