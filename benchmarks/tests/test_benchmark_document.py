@@ -36,6 +36,14 @@ STATEMENT = {
     "rows": 1.0,
     "wal_bytes": 3_002.0,
 }
+FLOOR = {
+    "keywords": 600,
+    "services_ms": {"python": 11.0, "database": 5.0, "broker": 1.5},
+    "floor_ms": {"python": 7.0, "database": 3.0, "broker": 0.0},
+    "added_ms": {"python": 4.0, "database": 2.0, "broker": 1.5},
+    "added_to_floor": 0.75,
+    "added_ms_by_step": {"event loop, sockets": 2.1, "threads": -0.2, "the rest": 2.1},
+}
 BROKEN = "failed: no figure: a | worker <ended> with code 1:\nthe end of its log"
 
 
@@ -103,6 +111,7 @@ def whole_run() -> list[ResultRow]:
         ResultRow("pipeline_keywords", "ours, instant writer", msgs_per_s=60.0, gate="passed"),
         ResultRow("pipeline_profile", "ours", extra=profile),
         ResultRow("pipeline_profile", "ours, instant writer", extra=profile),
+        ResultRow("pipeline_floor", "ours", gate="passed", rounds=[0.7, 0.6, 0.8], extra=FLOOR),
         ResultRow("api_submit", "ours, 10,000 keywords", p50_ms=700.0, cpu_s_per_1k=CPU, gate="passed"),
         ResultRow("site_pages", "ours, 304", p99_ms=3.0, cpu_s_per_1k=CPU, gate="passed", extra={"per_s_of_a_core": 5_183.0}),
         ResultRow("corpus_index", "ours", cpu_s_per_1k=CPU, extra={"seconds": 12.0, "files": 1_000}),
@@ -236,6 +245,19 @@ def test_a_whole_run_renews_every_block_and_every_picture(files: ReportFiles) ->
         "| social | `insert into posts (text) select a \\|\\| b` | 0.30 | 0.25 | 0.62 | 0.12 | 3,002 |",
         "| social | the rest | 0.30 | 0.25 | 0.25 | 0.12 | 3,002 |",
     ]
+    assert blocks["floor"].splitlines()[4:] == [
+        "| through the services | 11.00 | 5.00 | 1.50 | 17.50 |",
+        "| the floor | 7.00 | 3.00 | 0.00 | 10.00 |",
+        "| added by the services | 4.00 | 2.00 | 1.50 | 7.50 |",
+        "",
+        "The services add 0.75 times the floor.",
+        "Of Python's part they add, in ms (sampled in a turn of its own): event loop, sockets 2.1, threads -0.2, the rest 2.1.",
+    ]
+    assert "CPU ms for a keyword, the median of 3 turns of 600 keywords each" in blocks["floor"]
+    assert (
+        "| pipeline_floor, what the services add to the floor | ≤ 0.6x | 0.75x | **missed** |"
+        in blocks["goals"]
+    )
     assert "| a dead letter sent again and handled (`replay_flood`) |" in blocks["costs"]
     assert blocks["costs"].count("`drain_idempotent`") == 1
 

@@ -205,6 +205,7 @@ _BLOCKS: Final[Mapping[str, Callable[[Measurements], str]]] = {
     "keyword": lambda measurements: keyword_cost.by_service(measurements.rows),
     "functions": lambda measurements: keyword_cost.by_function(measurements.rows),
     "statements": lambda measurements: keyword_cost.by_statement(measurements.rows),
+    "floor": lambda measurements: keyword_cost.beside_the_floor(measurements.rows),
     "costs": _costs,
 }
 

@@ -11,6 +11,7 @@ _QUOTING: Final = "ours"
 _SMALLEST_MS: Final = 0.05
 """Functions and statements below this are summed up."""
 _REST: Final = "the rest"
+_PARTS: Final = ("python", "database", "broker")
 
 
 def by_service(rows: Sequence[ResultRow]) -> str:
@@ -101,3 +102,35 @@ def _table(rows: Sequence[ResultRow], key: str, lines: Callable[[dict[str, Any]]
         if (row.scenario, row.system) == (_PROFILE, _QUOTING) and row.counts and key in row.extra:
             return "\n".join(lines(row.extra))
     return "This run has no figures of it."
+
+
+def beside_the_floor(rows: Sequence[ResultRow]) -> str:
+    """What the services add to the work that a keyword needs."""
+    for row in rows:
+        if row.scenario == "pipeline_floor":
+            if not row.counts:
+                return f"No figure: {cell(row.gate)}."
+            return "\n".join(_added(row))
+    return "This run has no figures of it."
+
+
+def _added(row: ResultRow) -> Iterator[str]:
+    turns = "one turn" if len(row.rounds) == 1 else f"the median of {len(row.rounds)} turns"
+    yield f"CPU ms for a keyword, {turns} of {row.extra['keywords']:,} keywords each:"
+    yield ""
+    yield "| | Python | database | broker | together |"
+    yield "|---|---|---|---|---|"
+    for name, key in (
+        ("through the services", "services_ms"),
+        ("the floor", "floor_ms"),
+        ("added by the services", "added_ms"),
+    ):
+        figures = row.extra[key]
+        parts = " | ".join(f"{figures[part]:.2f}" for part in _PARTS)
+        yield f"| {name} | {parts} | {sum(figures.values()):.2f} |"
+    yield ""
+    yield f"The services add {row.extra['added_to_floor']:.2f} times the floor."
+    by_step = row.extra.get("added_ms_by_step")
+    if by_step:
+        listed = ", ".join(f"{step} {ms:g}" for step, ms in by_step.items())
+        yield f"Of Python's part they add, in ms (sampled in a turn of its own): {listed}."
