@@ -1,5 +1,6 @@
 """The pages of docs/reference that are made from services are those of the services as they are, and have all of them."""
 
+import ast
 import re
 from pathlib import Path
 from typing import Final
@@ -10,11 +11,13 @@ from brandctl.local.services import PROCESSES
 from chassis.http.callers import Scope
 from envelope.brand import SERVICES
 from gateway.operator_keys import OPEN_WITHOUT_A_KEY
+from reference_pages.limits_page import LIMITS
 from reference_pages.pages import pages
 from reference_pages.tables import table
 from tests.architecture.test_settings_reach_containers import settings_of
 
-FOLDER: Final = Path(__file__).parents[2] / "docs" / "reference"
+ROOT: Final = Path(__file__).parents[2]
+FOLDER: Final = ROOT / "docs" / "reference"
 
 
 @pytest.fixture(scope="module")
@@ -71,3 +74,46 @@ def test_every_code_that_an_operation_has_is_explained(made: dict[str, str]) -> 
 
 def test_a_cell_cannot_break_its_row() -> None:
     assert table(("a", "b"), [("x|y", "one\ntwo")]) == "| a | b |\n|---|---|\n| x\\|y | one two |\n"
+
+
+TAKES_REQUESTS: Final = re.compile(r"(?:.*_)?(?:routes|models|receiving|definition|http_api)")
+"""Modules, by the last part of their names, that bound what callers send. The console's forms say their bounds themselves."""
+BOUND: Final = re.compile(r"_?(?:MAX|MOST|LONGEST|LARGEST)(?:_[A-Z_]+)?")
+NOT_FOR_CALLERS: Final = {
+    "events.incoming_hooks.definition:MOST_DEPTH": "deeper than the fields and entries allow for",
+    "events.incoming_hooks.receiving:_MOST_COUNTED": "memory of addresses, not of a caller",
+    "messaging.departure_routes:_MAX_SLUG": "the length of a slug, which is listed",
+    "messaging.part_routes:_MAX_SLUG": "the length of a slug, which is listed",
+    "monitor.dead_letters.routes:_MAX_GROUPS": "the length of a page, which is listed",
+    "orchestrator.subjects.models:MAX_KEYWORD": "the length of a keyword, which is listed",
+    "orchestrator.workflows.routes:MAX_STEP": "names of steps, which the service chooses",
+    "publisher.http_api:_MAX_SITES": "the page of all sites, without a request for more",
+    "receipts.routes:_MAX_ATTEMPTS": "attempts in an answer, which stop long before",
+    "research.http_api:MAX_ID": "what the database can number",
+    "research.uploads.routes:MAX_ID": "what the database can number",
+    "social.http_api:_MAX_FEEDS": "the page of all feeds, without a request for more",
+}
+"""Bounds that no caller meets, or that the page has by another name."""
+
+
+def bounds() -> set[str]:
+    found = set()
+    for source in (*ROOT.glob("services/*/src"), *ROOT.glob("shared/*/src")):
+        for path in source.rglob("*.py"):
+            module = ".".join(path.relative_to(source).with_suffix("").parts)
+            if TAKES_REQUESTS.fullmatch(path.stem) and not module.startswith("console."):
+                for node in ast.parse(path.read_text(encoding="utf-8")).body:
+                    targets = (
+                        [node.target] if isinstance(node, ast.AnnAssign) else getattr(node, "targets", [])
+                    )
+                    names = (each.id for each in targets if isinstance(each, ast.Name))
+                    found |= {f"{module}:{name}" for name in names if BOUND.fullmatch(name)}
+    return found
+
+
+def test_every_bound_of_what_callers_send_is_listed_or_no_caller_meets_it() -> None:
+    listed = {place for limits in LIMITS.values() for _, place, _ in limits}
+    found = bounds()
+    assert len(found) > 50
+    assert found - listed - set(NOT_FOR_CALLERS) == set(), "add them to LIMITS of reference_pages.limits_page"
+    assert set(NOT_FOR_CALLERS) - found == set()
