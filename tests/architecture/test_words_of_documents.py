@@ -1,6 +1,7 @@
-"""Documents are easy to read: sentences of at most 30 words, and lines that fit on a screen."""
+"""Documents are easy to read: sentences of at most 30 words, lines that fit on a screen, and nothing on two pages."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
@@ -65,3 +66,18 @@ def test_no_line_but_the_rows_of_tables_is_wide() -> None:
         if len(line) > WIDEST and not line.lstrip().startswith("|")
     ]
     assert wider == []
+
+
+ALONE = ("docs/tutorials/", "docs/decisions/", "docs/reference/", "docs/topology.md", "CHANGELOG.md")
+"""Pages that repeat others: a tutorial has all its steps, a decision its reason, the others are generated or history."""
+
+
+def test_no_sentence_of_eight_words_and_no_row_of_a_table_is_on_two_pages() -> None:
+    pages: defaultdict[str, set[str]] = defaultdict(set)
+    for page in documents():
+        if not page.startswith(ALONE):
+            text = (ROOT / page).read_text(encoding="utf-8")
+            for each in (*sentences_of(text), *re.findall(r"^\|.*\|$", text, re.MULTILINE)):
+                if words_in(each) >= 8:
+                    pages[each.replace("*", "").lower()].add(page)
+    assert {each: where for each, where in pages.items() if len(where) > 1} == {}
