@@ -296,3 +296,19 @@ def test_companies_of_a_books_examples_are_not_spoken_of() -> None:
 def test_listings_count_as_few_words() -> None:
     (unit,) = units(P("Type this:"), Listing(("one two three four",) * 100))
     assert unit.words == 2 + 80
+
+
+@pytest.mark.parametrize("ending", ["Corp", "Inc", "Ltd", "GmbH", "LLC"])
+def test_a_company_is_known_by_each_form_of_its_name(ending: str) -> None:
+    assert references.companies_in([f"Orders go to the Example {ending} by mail."]) == {"Example"}
+
+
+@pytest.mark.parametrize("people", ["administrators", "engineers", "employees", "staff", "headquarters"])
+def test_a_company_is_known_by_each_word_for_its_people(people: str) -> None:
+    assert references.companies_in([f"All of this is up to the Example {people} alone."]) == {"Example"}
+
+
+def test_only_a_bracket_can_be_a_bracket_that_points() -> None:
+    assert references.pointing_brackets("It works, as described in section 4.") == []
+    assert references.pointing_brackets("It works (see section 4).") == [(8, 24)]
+    assert references.without_pointing("It works (see section 4).") == "It works."

@@ -176,7 +176,7 @@ class Mender:
             not (around.listing or around.above) and references.needs_listing(told, is_whole=self.is_whole)
         ):
             return _Reference.POINTS if references.is_pointer(told) else _Reference.DANGLES
-        aside = references.pointing_brackets(sentence)
+        aside = references.pointing_brackets(sentence) if paragraph.links else []
         links = [
             each
             for each in paragraph.links

@@ -76,7 +76,8 @@ MIN_NAMED_IN: Final = 3
 """Texts that name a work."""
 MIN_USES: Final = 5
 """The times that one or two texts name it."""
-_NAME_WITHIN: Final = re.compile(r"(?<=[a-z,] )[A-Z][A-Za-z]{0,20}[a-z](?=[ ,.;:)’'])")  # noqa: RUF001
+# The capital comes first, and what is before it second: a pattern that begins with a set of characters is found sooner.
+_NAME_WITHIN: Final = re.compile(r"[A-Z](?<=[a-z,] [A-Z])[A-Za-z]{0,20}[a-z](?=[ ,.;:)’'])")  # noqa: RUF001
 
 
 def tidy(heading: str) -> str:
