@@ -34,18 +34,17 @@ async def append(connection: Connection, messages: Sequence[DomainMessage[Any]])
     """Stores events after all others. Other transactions that store some wait until this one ends."""
     if not messages:
         return
-    before: int = await connection.fetchval(
-        "update log_head set position = position + $1 returning position - $1", len(messages)
-    )
+    # The head's row is locked before any event gets its time, so that times follow positions.
     await connection.execute(
         """
+        with head as (update log_head set position = position + $1 returning position - $1 as before)
         insert into events (position, recorded_at, event_id, type, source, brand_slug, correlation_id, causation_id, happened_at, payload)
-        select $1 + row_number() over (order by n), clock_timestamp(), event_id, type, source, brand_slug, correlation_id, causation_id,
+        select before + row_number() over (order by n), clock_timestamp(), event_id, type, source, brand_slug, correlation_id, causation_id,
                happened_at, payload::json
-        from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::timestamptz[], $9::text[])
+        from head, unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::text[], $7::uuid[], $8::timestamptz[], $9::text[])
              with ordinality as e (event_id, type, source, brand_slug, correlation_id, causation_id, happened_at, payload, n)
         """,
-        before,
+        len(messages),
         [each.event_id for each in messages],
         [each.type for each in messages],
         [each.source for each in messages],
