@@ -195,6 +195,19 @@ async def test_a_held_brand_delays_its_decisions_and_new_cycles_but_not_those_of
     assert row.facts.state is KeywordState.WRITING
 
 
+@pytest.mark.parametrize(("keywords", "plans"), [(100, (1, 0)), (101, (0, 1))])
+async def test_few_keywords_are_handed_in_with_kept_plans_and_many_with_their_own(
+    orchestrator_database: Database, keywords: int, plans: tuple[int, int]
+) -> None:
+    await begin(orchestrator_database, *(f"tea number {number}" for number in range(keywords)))
+    async with orchestrator_database.connection() as connection:
+        row = await connection.fetchrow(
+            "select generic_plans, custom_plans from pg_prepared_statements where ltrim(statement, E' \\n') like $1",
+            "insert into keywords %",
+        )
+    assert tuple(row) == plans
+
+
 async def test_refused_research_ends_the_keyword_with_its_reason(
     orchestrator_database: Database, message_of: MessageOf
 ) -> None:

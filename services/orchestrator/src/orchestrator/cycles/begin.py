@@ -1,10 +1,12 @@
 """Begins a cycle: stores all its keywords and sends those within its brand's limits to research, or does nothing."""
 
+from contextlib import nullcontext
 from typing import Final
 
 import structlog
 
 from chassis import Connection
+from chassis.database.pool import kept_plans
 from chassis.http.idempotency import KEPT
 from messaging import Database, Transaction
 from orchestrator.brands import UnknownBrandError, find_brand
@@ -18,12 +20,16 @@ log = structlog.get_logger(__name__)
 KEYWORDS_IN_ONE_TRACE: Final = 20
 """In larger cycles each keyword has a trace of its own, as tens of thousands of spans in one trace are unreadable."""
 
+_PLANNED_ONCE: Final = 100
+"""Keywords of a request whose statements keep their plans; more of them may deserve a plan of their own."""
+
 
 async def begin_cycle(database: Database, wanted: NewCycle, limits: BrandLimits = DEFAULT_LIMITS) -> Cycle:
     """Begins a cycle in a transaction of its own; a small cycle continues the current trace."""
     together = len(wanted.keywords) <= KEYWORDS_IN_ONE_TRACE
-    async with database.transaction() as tx:
-        return await begin_cycle_in(tx, wanted, limits, together=together)
+    with kept_plans() if len(wanted.keywords) <= _PLANNED_ONCE else nullcontext():
+        async with database.transaction() as tx:
+            return await begin_cycle_in(tx, wanted, limits, together=together)
 
 
 async def begin_cycle_in(tx: Transaction, wanted: NewCycle, limits: BrandLimits, *, together: bool) -> Cycle:
