@@ -168,6 +168,9 @@ class ContentWorkflow:
             partial(self._fetch_research, command.research_id, command.brand_slug),
             quick=quick,
         )
+        # Before a quick writer composes: commands that begin together share one query, while articles end one by one.
+        # What is stored meanwhile is compared with when this article is stored.
+        siblings = await self._siblings.load(brand.slug) if quick else None
         try:
             article = await workflow.step(
                 "write_article",
@@ -184,12 +187,14 @@ class ContentWorkflow:
             )
             return self._ended(message, context, brand, delivered, workflow, refusal)
         sources = (*sources, *article.found)
+        if siblings is None:
+            siblings = await self._siblings.load(brand.slug)
         own_ids = {command.content_id, command.renews}
         judged = await judge_article(
             article,
             sources,
             keyword=command.keyword,
-            others=[each for each in await self._siblings.load(brand.slug) if each.content_id not in own_ids],
+            others=[each for each in siblings if each.content_id not in own_ids],
             read=self._siblings.bodies,
             wishes=wishes_of(brand),
             computing=self._computing,
