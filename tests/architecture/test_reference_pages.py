@@ -80,7 +80,6 @@ TAKES_REQUESTS: Final = re.compile(r"(?:.*_)?(?:routes|models|receiving|definiti
 """Modules, by the last part of their names, that bound what callers send. The console's forms say their bounds themselves."""
 BOUND: Final = re.compile(r"_?(?:MAX|MOST|LONGEST|LARGEST)(?:_[A-Z_]+)?")
 NOT_FOR_CALLERS: Final = {
-    "events.incoming_hooks.definition:MOST_DEPTH": "deeper than the fields and entries allow for",
     "events.incoming_hooks.receiving:_MOST_COUNTED": "memory of addresses, not of a caller",
     "messaging.departure_routes:_MAX_SLUG": "the length of a slug, which is listed",
     "messaging.part_routes:_MAX_SLUG": "the length of a slug, which is listed",

@@ -146,6 +146,7 @@ LIMITS: Final[Mapping[str, Sequence[Limit]]] = {
             "events.incoming_hooks.definition:MOST_VALUES",
             _PLAIN,
         ),
+        ("levels of nesting in that", "events.incoming_hooks.definition:MOST_DEPTH", _PLAIN),
         (
             "a constant in the definition of a hook",
             "events.incoming_hooks.definition:MOST_CHARACTERS",
