@@ -204,8 +204,9 @@ class _Turns:
         return [sum(one.values()) / sum(other.values()) - 1 for one, other in pairs]
 
     def warm_up(self) -> None:
-        self.through_services.warm_up()
-        self.floor.handle([f"warm-up-{number}" for number in range(4)])
+        """A turn that is not counted opens the connections, which ask for types and plan their statements once."""
+        self._through_services()
+        self._through_floor()
         before = self.run.nodes.cpu([])
         time.sleep(_IDLE_SECONDS)
         used = self.run.nodes.cpu([]) - before
