@@ -54,6 +54,8 @@ its own, a copy of one that has loaded the command (`forking.py` beside it). In 
 `tests/fixtures/kubernetes` what breaks a manifest in one place.
 """
 
+import gc
+
 # The folder of this member has the name of its package: imported first, or pytest would take the folder for the package.
 import benchmarks  # noqa: F401
 
@@ -70,3 +72,12 @@ pytest_plugins = [
     "tests.fixtures.property_tests",
     "tests.fixtures.models.real_model",
 ]
+
+
+def pytest_collection_finish() -> None:
+    """Excludes the collected tests from garbage collection.
+
+    There are ten thousand, and they live as long as the process: each full collection would look at all of them.
+    """
+    gc.collect()
+    gc.freeze()

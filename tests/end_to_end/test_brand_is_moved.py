@@ -279,8 +279,15 @@ async def forget_move(former: Installation, second: Installation, gateways: Gate
         await former.execute(service, "delete from erased_brands")
 
 
-@pytest.mark.extended
+@pytest.mark.parametrize(
+    "every",
+    [
+        pytest.param(7, id="some", marks=pytest.mark.extended),
+        pytest.param(1, id="all", marks=pytest.mark.slow),
+    ],
+)
 async def test_a_move_that_is_killed_at_any_step_continues_by_the_same_command(
+    every: int,
     former: Installation,
     second: Installation,
     gateways: Gateways,
@@ -292,7 +299,7 @@ async def test_a_move_that_is_killed_at_any_step_continues_by_the_same_command(
         changes = kill_after(patched, 10_000)
         await move(former, second, gateways=gateways)
     assert len(changes) > 30
-    for number in range(len(changes)):
+    for number in range(0, len(changes), every):
         await forget_move(former, second, gateways, database_roles)
         with monkeypatch.context() as patched:
             kill_after(patched, number)

@@ -10,8 +10,6 @@ from typing import Final
 
 import pytest
 
-pytestmark = pytest.mark.extended
-
 ROOT: Final = Path(__file__).parents[2]
 _BRAND: Final = "shared/envelope/src/envelope/brand"
 _HANDLER: Final = '''
@@ -147,6 +145,7 @@ def kubectl() -> str:
     return subprocess.run(install, check=True, stdout=subprocess.PIPE, text=True, timeout=300).stdout.strip()
 
 
+@pytest.mark.slow
 def test_a_service_and_a_message_take_the_files_that_the_walks_name_and_work(
     tmp_path: Path, kubectl: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -189,6 +188,7 @@ def test_a_service_and_a_message_take_the_files_that_the_walks_name_and_work(
     )  # fmt: skip
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", ["", "x", "Billing", "my-service", "social", "envelope"])
 def test_a_name_that_does_not_do_is_refused(name: str) -> None:
     program = ROOT / "deploy" / "new_service" / "new_service.py"

@@ -375,7 +375,7 @@ async def test_no_screen_runs_what_others_wrote_or_is_too_wide_or_too_heavy(
     assert not careful.problems, "\n".join(careful.problems)
 
 
-@pytest.mark.extended
+@pytest.mark.slow
 async def test_other_readers_strangers_and_an_empty_brand_have_screens_in_their_language(
     hostile_brand: Any, new_browser_context: Callable[..., Awaitable[Any]]
 ) -> None:
