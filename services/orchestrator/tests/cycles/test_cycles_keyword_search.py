@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import httpx
 import structlog
 
@@ -18,6 +19,10 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.cycles import DEFAULT_LIMITS, Housekeeping, cancel_writing, store
 from orchestrator.cycles.control import cancel_cycle
+from orchestrator.cycles.facts import KeywordState
+from orchestrator.cycles.keyword_search import KeywordFilter, search_keywords
+from tests.fixtures.databases import Roles
+from tests.fixtures.explained import ExplainedConnection
 from tests.fixtures.orchestrator.cycles import MessageOf, begin, handle, rows_of
 
 
@@ -42,6 +47,42 @@ async def test_what_waits_for_its_turn_gets_another_priority_and_goes_first(
             "select keyword from keywords where awaits_turn order by rank, moved_at, position"
         )
     assert [row["keyword"] for row in waiting] == ["espresso", "cold brew"]
+
+
+async def test_a_page_of_a_brand_reads_its_last_cycles_alone(
+    orchestrator_database: Database, orchestrator_url: str, database_roles: Roles
+) -> None:
+    first = await begin(orchestrator_database, "moka pot", "cold brew")
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            """
+            insert into cycles select (jsonb_populate_record(c, jsonb_build_object(
+                'cycle_id', lpad(to_hex(n), 32, '0'), 'correlation_id', 'former ' || n, 'idempotency_key', 'former ' || n))).*
+            from cycles as c, generate_series(1, 1000) as n
+            """
+        )
+        await connection.execute(
+            """
+            insert into keywords (cycle_id, position, keyword, state)
+            select cycle_id, n, 'coffee ' || n, 'refused' from cycles, generate_series(1, 2) as n where correlation_id like 'former %'
+            """
+        )
+        owner = await asyncpg.connect(database_roles.owner(orchestrator_url))
+        await owner.execute("vacuum analyze keywords")
+        await owner.execute("vacuum analyze cycles")
+        await owner.close()
+        await connection.execute("set enable_seqscan = off")
+        for last, wanted in (
+            (None, KeywordFilter(["daily-grind"])),
+            (None, KeywordFilter(["daily-grind"], state=KeywordState.REFUSED)),
+            ((UUID(int=500), 1), KeywordFilter(["daily-grind"], text="coffee")),
+        ):
+            explained: Any = ExplainedConnection(connection)
+            found = await search_keywords(explained, wanted, after=last, limit=6)
+            of_first = wanted == KeywordFilter(["daily-grind"])
+            assert [each.cycle_id == first.cycle_id for each in found] == [of_first] * 2 + [False] * 4
+            assert [each.position for each in found] == [2, 1] * 3
+            assert explained.entries_read < 100, explained.scans
 
 
 async def test_keywords_of_all_cycles_are_found_by_spelling_text_and_state(

@@ -48,7 +48,7 @@ async def search_keywords(
     page = await connection.fetch(
         f"""
         select k.cycle_id, k.position from {found.tables} where {found.condition}
-        order by k.cycle_id desc, k.position desc limit ${len(found.values) + 1}
+        order by {found.order} limit ${len(found.values) + 1}
         """,  # noqa: S608  (conditions of this module)
         *found.values,
         limit,
@@ -84,34 +84,49 @@ class _Search:
 
     def __init__(self, wanted: KeywordFilter, after: tuple[UUID, int] | None) -> None:
         self.values: list[Any] = []
-        of_cycle, of_keyword = ["true"], ["true"]
-        if wanted.brands is not None:
-            of_cycle.append(f"c.brand_slug = any ({self._value(sorted(wanted.brands))}::text[])")
-        if wanted.since is not None:
-            of_cycle.append(f"c.created_at >= {self._value(wanted.since)}")
-        if wanted.correlation_id is not None:
-            of_cycle.append(f"c.correlation_id = {self._value(wanted.correlation_id)}")
-        if wanted.keyword is not None:
-            of_keyword.append(f"lower(k.keyword) = lower({self._value(wanted.keyword)})")
-        if wanted.text is not None:
-            of_keyword.append(f"position(lower({self._value(wanted.text)}) in lower(k.keyword)) > 0")
-        if wanted.state is not None:
-            of_keyword.append(f"k.state = {self._value(wanted.state)}")
-        if wanted.content_id is not None:
-            of_keyword.append(f"k.content_id = {self._value(wanted.content_id)}::uuid")
+        of_cycle, of_keyword = self._of_cycle(wanted), self._of_keyword(wanted)
         if after is not None:
             last, position = map(self._value, after)
             of_cycle.append(f"c.cycle_id <= {last}::uuid")
             of_keyword.append(f"(k.cycle_id, k.position) < ({last}::uuid, {position}::int)")
-        condition = " and ".join(of_keyword)
+        condition = " and ".join(["true", *of_keyword])
+        self.condition = " and ".join(["true", *of_cycle])
+        self.order = "k.cycle_id desc, k.position desc"
         if wanted.brands is None or wanted.keyword is not None or wanted.content_id is not None:
             self.tables = "keywords as k join cycles as c using (cycle_id)"
-            self.condition = f"{' and '.join(of_cycle)} and {condition}"
-        else:
-            # Cycle by cycle, with `offset 0` so that it stays so: else the keywords of all brands are read to find those of some.
-            self.tables = f"""cycles as c cross join lateral (
-                select k.cycle_id, k.position from keywords as k where k.cycle_id = c.cycle_id and {condition} offset 0) as k"""  # noqa: S608
-            self.condition = " and ".join(of_cycle)
+            self.condition = f"{self.condition} and {condition}"
+            return
+        # Cycle by cycle, with `offset 0` so that it stays so: else the keywords of all brands are read to find those of some.
+        self.tables = f"""cycles as c cross join lateral (
+            select k.cycle_id, k.position from keywords as k where k.cycle_id = c.cycle_id and {condition} offset 0) as k"""  # noqa: S608
+        if len(wanted.brands) == 1:
+            # By the column of the index on a brand's cycles: its last cycles are read, until the page is full.
+            self.order = "c.cycle_id desc, k.position desc"
+
+    def _of_cycle(self, wanted: KeywordFilter) -> list[str]:
+        conditions = []
+        if wanted.brands is not None and len(wanted.brands) == 1:
+            # The index gives the cycles in order only for an equal brand.
+            conditions.append(f"c.brand_slug = {self._value(next(iter(wanted.brands)))}")
+        elif wanted.brands is not None:
+            conditions.append(f"c.brand_slug = any ({self._value(sorted(wanted.brands))}::text[])")
+        if wanted.since is not None:
+            conditions.append(f"c.created_at >= {self._value(wanted.since)}")
+        if wanted.correlation_id is not None:
+            conditions.append(f"c.correlation_id = {self._value(wanted.correlation_id)}")
+        return conditions
+
+    def _of_keyword(self, wanted: KeywordFilter) -> list[str]:
+        conditions = []
+        if wanted.keyword is not None:
+            conditions.append(f"lower(k.keyword) = lower({self._value(wanted.keyword)})")
+        if wanted.text is not None:
+            conditions.append(f"position(lower({self._value(wanted.text)}) in lower(k.keyword)) > 0")
+        if wanted.state is not None:
+            conditions.append(f"k.state = {self._value(wanted.state)}")
+        if wanted.content_id is not None:
+            conditions.append(f"k.content_id = {self._value(wanted.content_id)}::uuid")
+        return conditions
 
     def _value(self, value: Any) -> str:
         """The placeholder of a further value."""
