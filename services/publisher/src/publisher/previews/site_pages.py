@@ -39,6 +39,7 @@ class InlineUrls(SiteUrls):
 
 def site_page_routes(database: Database, urls: SiteUrls) -> APIRouter:
     routes = router("/brands/{slug}/site/page", tags=["sites"])
+    renderer = Renderer(urls)
 
     @routes.get(
         "",
@@ -74,7 +75,7 @@ def site_page_routes(database: Database, urls: SiteUrls) -> APIRouter:
             tags = await site_search.tags_of_site(connection, site)
             picture = await logos.body(connection, brand, site.logo.digest) if site.logo else None
         shown = InlineUrls(urls.origin, urls.prefix, urls.own, _inline(picture))
-        document = Renderer(urls).with_urls(shown).front_page(site, ArticleListPage(tuple(pages), 1, 1), tags)
+        document = renderer.with_urls(shown).front_page(site, ArticleListPage(tuple(pages), 1, 1), tags)
         # No browser opens it here: callers take the document as it is.
         headers = {
             "Content-Security-Policy": "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
