@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.errors import MeasurementError
 from benchmarks.reporting import flames, steps
-from benchmarks.reporting.steps import Place
+from benchmarks.reporting.steps import FunctionCall
 from benchmarks.servers import statements
 from benchmarks.servers.sql import Sql
 from benchmarks.servers.statements import StatementAccount, StatementCost, sum_of
@@ -131,11 +131,11 @@ run (/w/.venv/lib/python3.11/site-packages/uvloop/__init__.py) 1
 def test_a_place_is_the_innermost_function_of_ours_and_the_library_it_called() -> None:
     assert steps.by_function(steps.read(LINES)) == pytest.approx(
         {
-            Place("orchestrator.cycles.handlers:progress", "database driver"): 0.3,
-            Place(steps.IDLE): 0.25,
-            Place("writing.body.paragraphs:compose"): 0.2,
-            Place("publisher.rendering:render"): 0.15,
-            Place("orchestrator.cycles.handlers:progress"): 0.1,
+            FunctionCall("orchestrator.cycles.handlers:progress", "database driver"): 0.3,
+            FunctionCall(steps.IDLE): 0.25,
+            FunctionCall("writing.body.paragraphs:compose"): 0.2,
+            FunctionCall("publisher.rendering:render"): 0.15,
+            FunctionCall("orchestrator.cycles.handlers:progress"): 0.1,
         }
     )
     (place,) = steps.by_function({("asyncpg.protocol:receive",): 1})

@@ -3,14 +3,15 @@
 A step is one of our modules (`writing.extractive`, `messaging.flow`), or a library's purpose (`database driver`). The
 innermost frame with a step decides. A library without a step, such as the Markdown parser, counts for its caller.
 
-A place is finer: the innermost function of ours, and the library with a purpose that it called.
+A function call is finer: the innermost function of ours, and the library with a purpose that it called.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeVar
 
+_KeyT = TypeVar("_KeyT")
 Stack = tuple[str, ...]
 """Frames as `module:function`, outermost first."""
 Stacks = Mapping[Stack, int]
@@ -91,12 +92,11 @@ def by_step(stacks: Stacks) -> dict[str, float]:
     counts: Counter[str] = Counter()
     for stack, count in stacks.items():
         counts[step_of(stack)] += count
-    total = counts.total() or 1
-    return {step: count / total for step, count in counts.most_common()}
+    return _shares(counts)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class FunctionCall:
     """Where time is spent."""
 
     function: str
@@ -108,24 +108,28 @@ class Place:
         return f"{self.function}, {self.through}" if self.through else self.function
 
 
-def by_function(stacks: Stacks) -> dict[Place, float]:
-    """Each place's share of all samples, the largest first."""
-    counts: Counter[Place] = Counter()
+def by_function(stacks: Stacks) -> dict[FunctionCall, float]:
+    """Each function call's share of all samples, the largest first."""
+    counts: Counter[FunctionCall] = Counter()
     for stack, count in stacks.items():
-        counts[_place_of(stack)] += count
+        counts[_call_of(stack)] += count
+    return _shares(counts)
+
+
+def _shares(counts: Counter[_KeyT]) -> dict[_KeyT, float]:
     total = counts.total() or 1
-    return {place: count / total for place, count in counts.most_common()}
+    return {key: count / total for key, count in counts.most_common()}
 
 
-def _place_of(stack: Sequence[str]) -> Place:
+def _call_of(stack: Sequence[str]) -> FunctionCall:
     library = ""
     for frame in reversed(stack):
         module = frame.partition(":")[0]
         if _library(module) is not None:
             library = library or _library(module) or ""
         elif module.partition(".")[0] in OURS:
-            return Place(frame, library)
-    return Place(library or IDLE)
+            return FunctionCall(frame, library)
+    return FunctionCall(library or IDLE)
 
 
 def step_of(stack: Sequence[str]) -> str:

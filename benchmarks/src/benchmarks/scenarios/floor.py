@@ -57,14 +57,14 @@ def pipeline_floor(run: BenchmarkRun) -> list[ResultRow]:
             Pipeline(services) as pipeline,
             _floor(run.nodes) as floor,
         ):
-            _measure(run, row, _Turns(run, pipeline, floor))
+            _measure(run, row, _FloorComparison(run, pipeline, floor))
     except (MeasurementError, processes.StartError, httpx.HTTPError) as error:
         row.gate = f"failed: no figure: {error}"
         run.log(row.gate)
     return [row]
 
 
-def _measure(run: BenchmarkRun, row: ResultRow, turns: "_Turns") -> None:
+def _measure(run: BenchmarkRun, row: ResultRow, turns: "_FloorComparison") -> None:
     turns.warm_up()
     for number in range(1, run.of(2, run.rounds) + 1):
         turns.turn()
@@ -84,7 +84,7 @@ def _measure(run: BenchmarkRun, row: ResultRow, turns: "_Turns") -> None:
     }
 
 
-def _steps(run: BenchmarkRun, turns: "_Turns") -> dict[str, Any]:
+def _steps(run: BenchmarkRun, turns: "_FloorComparison") -> dict[str, Any]:
     """What the services add by step; nothing where processes cannot be sampled."""
     try:
         return {"added_ms_by_step": turns.steps()}
@@ -172,7 +172,7 @@ def _floor(nodes: Nodes) -> Iterator[_FloorProcess]:
 
 
 @dataclass
-class _Turns:
+class _FloorComparison:
     """Keywords that go through the services and through the floor, in turns."""
 
     run: BenchmarkRun

@@ -131,7 +131,7 @@ def _largest(shares: Mapping[str, float], milliseconds: float) -> dict[str, floa
     return told
 
 
-def _functions(shares: Mapping[steps.Place, float], milliseconds: float) -> list[dict[str, Any]]:
+def _functions(shares: Mapping[steps.FunctionCall, float], milliseconds: float) -> list[dict[str, Any]]:
     told: list[dict[str, Any]] = [
         {"function": place.function, "through": place.through, "ms": round(share * milliseconds, 3)}
         for place, share in shares.items()
