@@ -28,5 +28,5 @@ def prose(text: str) -> str:
 
 
 def shown(text: str) -> str:
-    """The beginning of a text as ASCII, with other characters escaped."""
-    return ascii(text[:40] + ("…" if len(text) > 40 else ""))  # noqa: PLR2004  (enough to recognise it by)
+    """The beginning of a text in quotation marks; characters that cannot be seen are escaped."""
+    return repr(text[:40] + ("…" if len(text) > 40 else ""))  # noqa: PLR2004  (enough to recognise it by)
