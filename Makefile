@@ -114,6 +114,11 @@ soak: ## Work for HOURS (2) as people and operators do, and say whether memory a
 	@deploy/local/setup.sh servers
 	@exec $(BIN)/python -m benchmarks.soak $(if $(HOURS),--hours $(HOURS)) $(ARGS)
 
+.PHONY: cells
+cells: ## Calculate what a million brands need in 1 to 1,000 installations, and what the loss of one moves; DOCS=1 renews docs/scaling.md
+	@deploy/local/setup.sh python
+	@exec $(BIN)/python -m benchmarks.cells $(if $(DOCS),--docs) $(ARGS)
+
 .PHONY: validate
 validate: ## Render the manifests of Kubernetes and check them, offline
 	@deploy/kubernetes/validate
