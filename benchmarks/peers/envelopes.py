@@ -8,12 +8,12 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, Final
-from uuid import UUID
+from typing import Any, Final, LiteralString
+from uuid import UUID, uuid4
 
 import asyncpg
 import pika
@@ -27,8 +27,9 @@ DURABLE: Final = TIER in {"T1", "T2"}
 IDEMPOTENT: Final = TIER == "T2"
 
 QUEUE: Final = "research"
+MOST_UNDER_WAY: Final = 64
 
-_INBOX: Final = """
+_INBOX: Final[LiteralString] = """
     drop table if exists inbox;
     create table inbox (event_id uuid primary key, processed_at timestamptz not null default now());
 """
@@ -65,9 +66,13 @@ def say_ready() -> None:
 
 
 def main(
-    *, prepare: Callable[[], object], fill: Callable[[Path], object], work: Callable[[], object]
+    *,
+    prepare: Callable[[], object],
+    fill: Callable[[Path], object],
+    work: Callable[[], object],
+    feed: Callable[[float, float], object] | None = None,
 ) -> None:
-    """Runs `prepare`, `fill FILE` or `work`, as the command line says."""
+    """Runs `prepare`, `fill FILE`, `work` or `feed RATE SECONDS`, as the command line says."""
     match sys.argv[1:]:
         case ["prepare"]:
             prepare()
@@ -75,13 +80,15 @@ def main(
             fill(Path(file))
         case ["work"]:
             work()
+        case ["feed", rate, seconds] if feed is not None:
+            feed(float(rate), float(seconds))
         case _:
-            sys.exit(f"usage: {Path(sys.argv[0]).name} prepare | fill FILE | work")
+            sys.exit(f"usage: {Path(sys.argv[0]).name} prepare | fill FILE | work | feed RATE SECONDS")
 
 
-def create_inbox() -> None:
+def create_inbox(and_more: LiteralString = "") -> None:
     with psycopg.connect(DATABASE_URL, autocommit=True) as connection:
-        connection.execute(_INBOX)
+        connection.execute(_INBOX + and_more)
 
 
 def drop_queues(*names: str) -> None:
@@ -90,6 +97,54 @@ def drop_queues(*names: str) -> None:
         channel = connection.channel()
         for name in names:
             channel.queue_delete(name)
+
+
+async def on_schedule(
+    rate: float, seconds: float, enqueue: Callable[[list[bytes]], Awaitable[object]]
+) -> None:
+    """Enqueues message number n at `start + n / rate`, whatever the workers do; prints a JSON object at the end.
+
+    As `benchmarks.load.feeder`, for the queues that only their own library can fill.
+    """
+    loop = asyncio.get_running_loop()
+    began, began_at = loop.time(), datetime.now(UTC)
+    total, sent, worst_lag = int(rate * seconds), 0, 0.0
+    under_way: set[asyncio.Future[object]] = set()
+    while sent < total:
+        due = min(int((loop.time() - began) * rate) + 1, total)
+        if due > sent:
+            worst_lag = max(worst_lag, loop.time() - began - sent / rate)
+            made = [_made(number, began_at + timedelta(seconds=number / rate)) for number in range(sent, due)]
+            if len(under_way) >= MOST_UNDER_WAY:
+                await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
+            task = asyncio.ensure_future(enqueue(made))
+            under_way.add(task)
+            task.add_done_callback(under_way.discard)
+            sent = due
+        await asyncio.sleep(max(0.001, began + sent / rate - loop.time()))
+    await asyncio.gather(*under_way)
+    told = {
+        "began_at": began_at.isoformat(),
+        "sent": sent,
+        "refused": 0,
+        "worst_lag_ms": round(worst_lag * 1000, 2),
+    }
+    print(json.dumps(told), flush=True)
+
+
+def _made(number: int, at: datetime) -> bytes:
+    """One envelope of about 350 bytes."""
+    event_id = str(uuid4())
+    keyword = f"{number:08d} a keyword of about the length that people search for, in a few words"
+    made = {
+        "event_id": event_id,
+        "type": "research.requested",
+        "source": "orchestrator",
+        "timestamp": at.isoformat(),
+        "correlation_id": event_id,
+        "payload": {"brand_slug": f"brand-{number % 50:02d}", "keyword": keyword, "priority": "medium"},
+    }
+    return json.dumps(made).encode()
 
 
 # -- asyncpg -----------------------------------------------------------------------------------------------------------
@@ -115,14 +170,20 @@ async def record(pool: "asyncpg.Pool[asyncpg.Record]", effect: Effect) -> None:
         )
         return
     async with pool.acquire() as connection, connection.transaction():
-        fresh = await connection.fetchval(
-            "insert into inbox (event_id) values ($1) on conflict do nothing returning event_id",
-            effect.event_id,
-        )
-        if fresh is not None:
-            await connection.execute(
-                "insert into effects values ($1, $2, $3)", effect.event_id, effect.keyword, effect.made_at
-            )
+        await record_in(connection, effect)
+
+
+async def record_in(connection: Any, effect: Effect) -> bool:
+    """Writes the effect in a transaction of the caller; returns whether the event is new."""
+    fresh = await connection.fetchval(
+        "insert into inbox (event_id) values ($1) on conflict do nothing returning event_id", effect.event_id
+    )
+    if fresh is None:
+        return False
+    await connection.execute(
+        "insert into effects values ($1, $2, $3)", effect.event_id, effect.keyword, effect.made_at
+    )
+    return True
 
 
 # -- psycopg -----------------------------------------------------------------------------------------------------------

@@ -42,6 +42,16 @@ async def fill(file: Path) -> None:
             await queries.enqueue([envelopes.QUEUE] * len(chunk), chunk, [0] * len(chunk))
 
 
+async def feed(rate: float, seconds: float) -> None:
+    async with asyncpg.create_pool(envelopes.DATABASE_URL) as pool:
+        queries = Queries(AsyncpgPoolDriver(pool))
+
+        async def enqueue(bodies: list[bytes]) -> None:
+            await queries.enqueue([envelopes.QUEUE] * len(bodies), list(bodies), [0] * len(bodies))
+
+        await envelopes.on_schedule(rate, seconds, enqueue)
+
+
 async def work() -> None:
     connection = await asyncpg.connect(envelopes.DATABASE_URL)
     pool = await envelopes.open_pool(CONNECTIONS)
@@ -77,4 +87,5 @@ if __name__ == "__main__":
         prepare=lambda: asyncio.run(prepare()),
         fill=lambda file: uvloop.run(fill(file)),
         work=lambda: uvloop.run(work()),
+        feed=lambda rate, seconds: uvloop.run(feed(rate, seconds)),
     )

@@ -62,6 +62,7 @@ def main() -> None:
             _FILES.output,
             full=arguments.full,
             systems=chosen,
+            chain_systems=selection.of_chains(),
             wanted_rounds=arguments.rounds,
             with_gate=not arguments.no_gate,
             wanted_messages=arguments.messages,

@@ -23,6 +23,8 @@ class BenchmarkRun:
     full: bool
     systems: Sequence[System]
     """The systems to compare with, ours first."""
+    chain_systems: Sequence[System] = ()
+    """Those that can be compared where each message leads to another."""
     wanted_rounds: int | None = None
     with_gate: bool = True
     wanted_messages: int | None = None

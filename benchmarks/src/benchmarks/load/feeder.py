@@ -1,6 +1,6 @@
 """Open loop: publishes on a fixed schedule with confirms, regardless of the consumers; a process of its own.
 
-`python -m benchmarks.load.feeder RATE SECONDS` with `RABBITMQ_URL`. Each envelope's timestamp is its scheduled time, so
+`python -m benchmarks.load.feeder FORM RATE SECONDS` with `RABBITMQ_URL`; the form is a key of `FORMS`. Each envelope's timestamp is its scheduled time, so
 delays of the feeder or the broker count. Prints a JSON object at the end.
 """
 
@@ -8,6 +8,9 @@ import asyncio
 import json
 import os
 import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -15,17 +18,50 @@ import uvloop
 
 from benchmarks.load.messages import envelope, row_of
 from messaging.broker.publisher import Publisher
+from messaging.storage.outbox import OutboxRow
 
 _TICK_SECONDS: Final = 0.001
 _MOST_PUBLISHES: Final = 64
 """Unconfirmed publishes at a time; at the limit the feeder waits, and the messages' clocks run."""
+_DEFAULT_EXCHANGE: Final = ""
+_PEERS_QUEUE: Final = "research"
+"""As in benchmarks/peers/envelopes.py."""
+
+
+def _plain(row: OutboxRow) -> OutboxRow:
+    """For the peers that take envelopes as they are."""
+    return replace(row, exchange=_DEFAULT_EXCHANGE, routing_key=_PEERS_QUEUE)
+
+
+def _dramatiq(row: OutboxRow) -> OutboxRow:
+    """An envelope as the argument of the actor in benchmarks/peers/dramatiq_peer.py, as its `send` writes it."""
+    head = {
+        "queue_name": _PEERS_QUEUE,
+        "actor_name": "on_research_requested",
+        "kwargs": {},
+        "options": {},
+        "message_id": str(row.event_id),
+        "message_timestamp": int(time.time() * 1000),
+    }
+    body = json.dumps(head).encode()[:-1] + b', "args": [' + row.body + b"]}"
+    return replace(_plain(row), body=body)
+
+
+FORMS: Final[Mapping[str, Callable[[OutboxRow], OutboxRow]]] = {
+    "ours": lambda row: row,
+    "plain": _plain,
+    "dramatiq": _dramatiq,
+}
 
 
 class Feeder:
     """Sends message number n at `start + n / rate`."""
 
-    def __init__(self, publisher: Publisher, rate: float, seconds: float) -> None:
+    def __init__(
+        self, publisher: Publisher, form: Callable[[OutboxRow], OutboxRow], rate: float, seconds: float
+    ) -> None:
         self._publisher = publisher
+        self._form = form
         self._rate = rate
         self._total = int(rate * seconds)
         self._slots = asyncio.Semaphore(_MOST_PUBLISHES)
@@ -58,7 +94,7 @@ class Feeder:
     async def _publish(self, began_at: datetime, numbers: range) -> None:
         try:
             rows = [
-                row_of(envelope(number, began_at + timedelta(seconds=number / self._rate)))
+                self._form(row_of(envelope(number, began_at + timedelta(seconds=number / self._rate))))
                 for number in numbers
             ]
             outcomes = await self._publisher.publish(rows)
@@ -67,14 +103,14 @@ class Feeder:
             self._slots.release()
 
 
-async def feed(rate: float, seconds: float) -> None:
+async def feed(form: str, rate: float, seconds: float) -> None:
     publisher = Publisher(os.environ["RABBITMQ_URL"], name="benchmarks feeder")
     running = asyncio.create_task(publisher.run())
     await publisher.wait_until_ready()
-    print(json.dumps(await Feeder(publisher, rate, seconds).run()), flush=True)
+    print(json.dumps(await Feeder(publisher, FORMS[form], rate, seconds).run()), flush=True)
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
 
 
 if __name__ == "__main__":
-    uvloop.run(feed(float(sys.argv[1]), float(sys.argv[2])))
+    uvloop.run(feed(sys.argv[1], float(sys.argv[2]), float(sys.argv[3])))

@@ -20,10 +20,13 @@ _BLOCK: Final = re.compile(
 )
 _PICTURE: Final = "picture"
 _TIERS: Final = ("T0", "T1", "T2")
+_OPEN_LOOPS: Final = ("latency_light", "live_confirmed")
+_BEHIND: Final = "does not keep up"
 _NAMES: Final = {
     "raw_batched": "raw aio-pika, our batching, no validation",
     "raw_single": "raw aio-pika, message by message",
     "faststream": "FastStream with an inbox",
+    "faststream_outbox": "FastStream with inbox and outbox",
     "celery": "Celery",
     "dramatiq": "Dramatiq",
     "dbos": "DBOS queue",
@@ -121,8 +124,8 @@ def _without_figure(measurements: Measurements) -> list[str]:
     return lines
 
 
-def _drains(measurements: Measurements) -> str:
-    rows = [row for row in measurements.rows if (row.scenario, row.tier) == ("drain_idempotent", "T2")]
+def _rates(measurements: Measurements, scenario: str) -> str:
+    rows = [row for row in measurements.rows if (row.scenario, row.tier) == (scenario, "T2")]
     lines = [
         "| system | messages/s | spread | CPU ms per message: broker | database | Python | of ours |",
         "|---|---|---|---|---|---|---|",
@@ -139,6 +142,31 @@ def _drains(measurements: Measurements) -> str:
             f"| {row.ratio_to_ours or 0:.3g} |"
         )
     return "\n".join(lines)
+
+
+def _latencies(measurements: Measurements) -> str:
+    lines = [
+        "| system | 500/s: p50 ms | p99 ms | 5,000/s: p50 ms | p99 ms |",
+        "|---|---|---|---|---|",
+    ]
+    told: dict[str, dict[str, ResultRow]] = {}
+    for row in measurements.rows:
+        if row.scenario in _OPEN_LOOPS:
+            told.setdefault(row.system, {})[row.scenario] = row
+    for system, by_scenario in told.items():
+        strong = "**" if system == "ours" else ""
+        cells = [part for scenario in _OPEN_LOOPS for part in _times_of(by_scenario.get(scenario), strong)]
+        named = next(iter(by_scenario.values()))
+        lines.append(f"| {strong}{_system(named)}{strong} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _times_of(row: ResultRow | None, strong: str) -> list[str]:
+    if row is None:
+        return ["not run", ""]
+    if not row.counts or row.p50_ms is None or row.p99_ms is None:
+        return ["does not keep up" if _BEHIND in row.gate else f"no figure: {cell(row.gate)}", ""]
+    return [f"{strong}{row.p50_ms:.3g}{strong}", f"{strong}{row.p99_ms:.3g}{strong}"]
 
 
 def _tiers(measurements: Measurements) -> str:
@@ -199,8 +227,10 @@ _COUNTED: Final = {
 }
 _BLOCKS: Final[Mapping[str, Callable[[Measurements], str]]] = {
     "surroundings": _surroundings,
-    "drains": _drains,
+    "drains": lambda measurements: _rates(measurements, "drain_idempotent"),
+    "chains": lambda measurements: _rates(measurements, "outbox_chain"),
     "tiers": _tiers,
+    "latencies": _latencies,
     "goals": _goals,
     "keyword": lambda measurements: keyword_cost.by_service(measurements.rows),
     "functions": lambda measurements: keyword_cost.by_function(measurements.rows),

@@ -33,13 +33,14 @@ class Chain(Drain):
                 programs.wait_until_ready(workers)
                 pids = [worker.process.pid for worker in workers]
                 before = self.nodes.cpu(pids)
-            there = wait_for_outgoing(queues, round(unique * WARM_UP), workers)
+            queue = outgoing_queue(system)
+            there = wait_for_outgoing(queues, queue, round(unique * WARM_UP), workers)
             began = time.monotonic()
-            wait_for_outgoing(queues, unique, workers)
+            wait_for_outgoing(queues, queue, unique, workers)
             wait_for_empty_outbox(sql)
             seconds = time.monotonic() - began
             used = self.nodes.cpu(pids) - before
-            arrived, happened = queues.ready(EVENTS_QUEUE), effects.count(sql)
+            arrived, happened = queues.ready(queue), effects.count(sql)
         if (arrived, happened) != (unique, unique):
             raise MeasurementError(f"{arrived} outgoing messages and {happened} effects of {unique} messages")
         return Round((unique - there) / seconds, used.per_thousand(file.lines), unique - there, seconds)
@@ -56,7 +57,8 @@ class Chain(Drain):
             causes.setdefault(message["causation_id"], set()).add(message["event_id"])
 
         with Queues(program.place.rabbitmq_url) as queues:
-            queues.take(EVENTS_QUEUE, queues.ready(EVENTS_QUEUE), note)
+            queue = outgoing_queue(program.system)
+            queues.take(queue, queues.ready(queue), note)
         missing = len(set(ids) - set(causes))
         # The same message may be published twice, because consumers recognize its id. Two different ones may not.
         doubled = sum(len(answers) > 1 for answers in causes.values())
@@ -65,9 +67,16 @@ class Chain(Drain):
         return GATE_PASSED
 
 
-def wait_for_outgoing(queues: Queues, wanted: int, workers: Sequence[processes.ChildProcess]) -> int:
+def outgoing_queue(system: System) -> str:
+    """The queue of the outgoing messages; that of a peer is in its program."""
+    return EVENTS_QUEUE if system.kind == "ours" else "answers"
+
+
+def wait_for_outgoing(
+    queues: Queues, queue: str, wanted: int, workers: Sequence[processes.ChildProcess]
+) -> int:
     found, last_change = -1, time.monotonic()
-    while (now_found := queues.ready(EVENTS_QUEUE)) < wanted:
+    while (now_found := queues.ready(queue)) < wanted:
         if now_found != found:
             found, last_change = now_found, time.monotonic()
         elif time.monotonic() - last_change > _STALLED_SECONDS:

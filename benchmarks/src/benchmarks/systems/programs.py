@@ -3,6 +3,7 @@
 `PROGRAM prepare`     makes its own tables and queues from scratch
 `PROGRAM fill FILE`   enqueues every line of FILE, one JSON envelope each, in order; ends when all are accepted
 `PROGRAM work`        one worker process: prints the line `ready` once it can consume, works until SIGTERM
+`PROGRAM feed R S`    only where `benchmarks.load.feeder` cannot do it: enqueues R messages a second for S seconds
 
 `DATABASE_URL`, `RABBITMQ_URL` and `TIER` (T0, T1, T2) come from the environment; ours works as the role of `RUNTIME_URL`.
 Each handled message leaves one row in the table `effects`, which the frame has made.
@@ -43,6 +44,8 @@ class System:
     """Expected messages per second; it sets the size of the first run only, which then measures better."""
     tiers: tuple[str, ...] = ("T2",)
     environment: Mapping[str, str] = field(default_factory=dict)
+    feeding: str = ""
+    """How it gets messages on a schedule: a form of `benchmarks.load.feeder`, `itself`, or not at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,4 +146,4 @@ def ours(shape: str = "drain", **environment: str) -> System:
     """Our worker in one of its shapes: `drain`, `outbox` or `single`."""
     guess = {"drain": 10_000.0, "outbox": 5_000.0, "single": 1_500.0}[shape]
     command = (sys.executable, "-m", "benchmarks.systems.worker")
-    return System("ours", command, "ours", guess, environment={"SHAPE": shape, **environment})
+    return System("ours", command, "ours", guess, environment={"SHAPE": shape, **environment}, feeding="ours")

@@ -15,17 +15,17 @@ _ALL: Final = ("T0", "T1", "T2")
 _FINAL: Final = ("T2",)
 
 _KNOWN: Final = (
-    # name, program, kind, guess of messages/s at T2, tiers
-    ("raw_batched", "raw_batched.py", "loop", 8_000.0, _FINAL),
-    ("raw_single", "raw_single.py", "broker", 700.0, _ALL),
-    ("faststream", "faststream_peer.py", "broker", 600.0, _ALL),
-    ("celery", "celery_peer.py", "broker", 400.0, _ALL),
-    ("dramatiq", "dramatiq_peer.py", "broker", 400.0, _ALL),
-    ("taskiq", "taskiq_peer.py", "broker", 500.0, _ALL),
+    # name, program, kind, guess of messages/s at T2, tiers, feeding
+    ("raw_batched", "raw_batched.py", "loop", 8_000.0, _FINAL, "plain"),
+    ("raw_single", "raw_single.py", "broker", 700.0, _ALL, "plain"),
+    ("faststream", "faststream_peer.py", "broker", 600.0, _ALL, "plain"),
+    ("celery", "celery_peer.py", "broker", 400.0, _ALL, ""),
+    ("dramatiq", "dramatiq_peer.py", "broker", 400.0, _ALL, "dramatiq"),
+    ("taskiq", "taskiq_peer.py", "broker", 500.0, _ALL, ""),
     # A queue in the database is always durable, so the weaker tiers would measure the same again.
-    ("pgqueuer", "pgqueuer_peer.py", "database", 600.0, _FINAL),
-    ("procrastinate", "procrastinate_peer.py", "database", 200.0, _FINAL),
-    ("dbos", "dbos_peer.py", "database", 150.0, _FINAL),
+    ("pgqueuer", "pgqueuer_peer.py", "database", 600.0, _FINAL, "itself"),
+    ("procrastinate", "procrastinate_peer.py", "database", 200.0, _FINAL, ""),
+    ("dbos", "dbos_peer.py", "database", 150.0, _FINAL, ""),
 )
 NAMES: Final = ("ours", *(name for name, *_ in _KNOWN))
 
@@ -43,18 +43,24 @@ def choose(names: Sequence[str]) -> tuple[list[System], dict[str, str]]:
     if unknown := set(names) - set(NAMES):
         raise UnknownSystemError(f"no system {', '.join(sorted(unknown))}; there are: {', '.join(NAMES)}")
     chosen, left_out = [programs.ours()], {}
-    for name, program, kind, guess, tiers in _KNOWN:
+    for name, program, kind, guess, tiers, feeding in _KNOWN:
         if names and name not in names:
             continue
         if reason := _missing(_PEERS / program):
             left_out[name] = reason
         else:
-            chosen.append(
-                System(
-                    name, (str(_INTERPRETER), str(_PEERS / program)), kind, guess, tiers, {"PYTHONPATH": ""}
-                )
-            )
+            command = (str(_INTERPRETER), str(_PEERS / program))
+            chosen.append(System(name, command, kind, guess, tiers, {"PYTHONPATH": ""}, feeding))
     return chosen, left_out
+
+
+def of_chains() -> list[System]:
+    """The peers for `outbox_chain`, if they are installed."""
+    program = _PEERS / "faststream_outbox_peer.py"
+    if _missing(program):
+        return []
+    command = (str(_INTERPRETER), str(program))
+    return [System("faststream_outbox", command, "broker", 500.0, _FINAL, {"PYTHONPATH": ""})]
 
 
 def versions() -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The pictures of docs/console.md, of an installation as a small team would have it; `make pictures` renews them.
+"""The pictures of README.md and docs/console.md, of an installation as a small team would have it; `make pictures` renews them.
 
 Without PICTURES, the folder to write to, they are made all the same, and forgotten.
 """
@@ -42,6 +42,8 @@ PUBLISHED: Final = ("cold brew coffee", "pour-over coffee", "mortgage refinancin
 WAITING: Final = ("grind size", "roast levels", "french press")
 DESKTOP: Final = (1280, 800)
 PHONE: Final = (390, 780)
+HALF: Final = (620, 780)
+"""A window that shares the screen with another."""
 _ALWAYS_THE_SAME: Final = r"""() => {
     // What was a moment ago is so at another time whenever the pictures are made.
     const times = [...document.querySelectorAll('time[datetime]:not(.clock)')], now = Date.now();
@@ -238,17 +240,38 @@ async def _keep_still(route: Route) -> None:
 async def _picture(page: Page, url: str, wanted: Picture) -> bytes:
     await page.set_viewport_size({"width": wanted.size[0], "height": wanted.size[1]})
     await page.emulate_media(color_scheme=wanted.scheme)
-    await page.goto(url + wanted.address)
+    await page.goto(URL(url).join(URL(wanted.address)).human_repr())
     if wanted.click:
         await page.locator(wanted.click).first.click()
         await page.wait_for_load_state("networkidle")
     if wanted.top:
         await page.locator(wanted.top).first.evaluate("(each) => each.scrollIntoView({ block: 'start' })")
     await page.evaluate(_ALWAYS_THE_SAME)
+    return await _shot(page)
+
+
+async def _shot(page: Page) -> bytes:
+    """The visible part, as WebP."""
     screen = await page.context.new_cdp_session(page)
     shot = await screen.send("Page.captureScreenshot", {"format": "webp", "quality": QUALITY})
     await screen.detach()
     return base64.b64decode(shot["data"])
+
+
+async def _side_by_side(page: Page, url: str, addresses: tuple[str, str]) -> bytes:
+    """Two pages in one picture, as two windows beside each other."""
+    shots = [await _picture(page, url, Picture("", address, HALF)) for address in addresses]
+    images = "".join(
+        f'<img src="data:image/webp;base64,{base64.b64encode(shot).decode()}" style="border: 1px solid #bbb">'
+        for shot in shots
+    )
+    await page.set_viewport_size({"width": DESKTOP[0], "height": DESKTOP[1]})
+    await page.goto("about:blank")
+    await page.set_content(
+        f'<body style="margin: 8px; display: flex; justify-content: space-between">{images}'
+    )
+    await page.wait_for_function("[...document.images].every((each) => each.complete)")
+    return await _shot(page)
 
 
 async def _first(page: Page, url: str, address: str, link: str) -> str:
@@ -317,10 +340,15 @@ async def test_the_pictures_of_the_docs_can_be_made(
         Picture("doctor", "/doctor"),
     )
     made = {each.name: await _picture(page, url, each) for each in pictures}
+    await page.goto(url + article)
+    on_site = await page.locator("main a[href*='/sites/']").first.get_attribute("href")
+    assert on_site is not None
+    made["article-and-posts"] = await _side_by_side(page, url, (on_site, f"{HERE}/posts?q=cold+brew"))
     assert {name: len(image) for name, image in made.items() if len(image) > MOST_BYTES} == {}
     # Each picture shows another page.
-    assert len(set(made.values())) == len(pictures)
+    assert len(set(made.values())) == len(made)
     for name, image in made.items():
         (folder / f"{name}.webp").write_bytes(image)
-    named = re.findall(r"images/console/([\w-]+)\.webp", (ROOT / "docs" / "console.md").read_text())
-    assert set(named) <= made.keys(), "docs/console.md shows pictures that this test does not make"
+    for document in ("README.md", "docs/console.md"):
+        named = re.findall(r"images/console/([\w-]+)\.webp", (ROOT / document).read_text())
+        assert set(named) <= made.keys(), f"{document} shows pictures that this test does not make"
