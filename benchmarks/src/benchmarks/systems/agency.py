@@ -130,6 +130,7 @@ def furnish(services: Stack, nodes: Nodes, size: AgencySize) -> AgencySize:
         _copy(orchestrator, "content_versions", {})
         _copy(orchestrator, "cycles", {"correlation_id": "t.correlation_id || c.n"})
         _copy(orchestrator, "keywords", _KEYWORDS, fate_of="content_id")
+        _copy(orchestrator, "keyword_spellings", {"spelling": "t.spelling || ' ' || c.n"})
         _copy(orchestrator, "subjects", {"key": "t.key || c.n"})
         _copy(orchestrator, "writings", {})
         _copy(orchestrator, "done_publications", {})

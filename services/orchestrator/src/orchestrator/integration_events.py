@@ -36,7 +36,7 @@ REMINDED_EVERY: Final = timedelta(days=1)
 POSTS_WAIT: Final = (
     """jsonb_path_exists(k.posts, '$[*] ? (@.url == null && @.reason starts with "needs_review")')"""
 )
-"""SQL: whether keyword k has a post that waits at social; as in the index keywords_with_waiting_posts."""
+"""SQL: whether keyword k has a post that waits at social; as in the index keywords_with_waiting_posts_since."""
 
 
 async def announce_due_events(database: Database) -> None:

@@ -3,10 +3,14 @@
 import json
 from typing import Any
 
+import asyncpg
 import httpx
 
 from envelope import new_event_id
 from messaging import Database
+from orchestrator.activity import activity as read_activity
+from tests.fixtures.databases import Roles
+from tests.fixtures.explained import ExplainedConnection
 
 YEAR_2000 = {"since": "2000-01-01T00:00:00Z"}
 
@@ -85,3 +89,27 @@ async def test_brands_come_in_pages(api: httpx.AsyncClient) -> None:
     assert [each["brand_slug"] for each in first["items"] + second["items"]] == ["acme", "bolt", "cup"]
     assert second["next"] is None
     assert [each["audit"] for each in second["items"]] == [None]
+
+
+async def test_posts_that_wait_are_counted_without_a_look_at_other_keywords(
+    orchestrator_database: Database, orchestrator_url: str, database_roles: Roles, api: httpx.AsyncClient
+) -> None:
+    for slug in ("acme", "rival"):
+        await brand_with_keywords(api, slug, [f"tea {number}" for number in range(200)])
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            "update keywords set posts = $1::text::jsonb, moved_at = now() - position * interval '1 minute' where position <= 10",
+            json.dumps([{"platform": "x", "url": None, "reason": "needs_review: read it"}]),
+        )
+        oldest = await connection.fetchval("select min(moved_at) from keywords where posts <> '[]'")
+        owner = await asyncpg.connect(database_roles.owner(orchestrator_url))
+        for table in ("keywords", "cycles", "brands"):
+            await owner.execute(f"vacuum analyze {table}")
+        await owner.close()
+        await connection.execute("set enable_seqscan = off")
+        explained: Any = ExplainedConnection(connection)
+        found = await read_activity(explained, slugs=None, after="", limit=10, since=None)
+    assert [(each["brand_slug"], each["posts_waiting"]) for each in found] == [("acme", 10), ("rival", 10)]
+    assert {each["waiting_since"] for each in found} == {oldest}
+    assert ("Index Only Scan", "keywords_with_waiting_posts_since") in explained.scans
+    assert explained.rows_read < 20, explained.scans

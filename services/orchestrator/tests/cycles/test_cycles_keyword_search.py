@@ -1,6 +1,6 @@
 """Keywords found over all cycles, the times of their steps, and the lines of the log that tell when one came in and ended."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -8,6 +8,7 @@ import asyncpg
 import httpx
 import structlog
 
+from chassis import Connection
 from envelope.brand.payloads import (
     ContentPublished,
     DeadLetterRecorded,
@@ -19,8 +20,8 @@ from envelope.brand.payloads import (
 from messaging import Database
 from orchestrator.cycles import DEFAULT_LIMITS, Housekeeping, cancel_writing, store
 from orchestrator.cycles.control import cancel_cycle
-from orchestrator.cycles.facts import KeywordState
-from orchestrator.cycles.keyword_search import KeywordFilter, search_keywords
+from orchestrator.cycles.facts import CycleState, KeywordState
+from orchestrator.cycles.keyword_search import KeywordFilter, count_keywords, search_keywords
 from tests.fixtures.databases import Roles
 from tests.fixtures.explained import ExplainedConnection
 from tests.fixtures.orchestrator.cycles import MessageOf, begin, handle, rows_of
@@ -54,23 +55,8 @@ async def test_a_page_of_a_brand_reads_its_last_cycles_alone(
 ) -> None:
     first = await begin(orchestrator_database, "moka pot", "cold brew")
     async with orchestrator_database.connection() as connection:
-        await connection.execute(
-            """
-            insert into cycles select (jsonb_populate_record(c, jsonb_build_object(
-                'cycle_id', lpad(to_hex(n), 32, '0'), 'correlation_id', 'former ' || n, 'idempotency_key', 'former ' || n))).*
-            from cycles as c, generate_series(1, 1000) as n
-            """
-        )
-        await connection.execute(
-            """
-            insert into keywords (cycle_id, position, keyword, state)
-            select cycle_id, n, 'coffee ' || n, 'refused' from cycles, generate_series(1, 2) as n where correlation_id like 'former %'
-            """
-        )
-        owner = await asyncpg.connect(database_roles.owner(orchestrator_url))
-        await owner.execute("vacuum analyze keywords")
-        await owner.execute("vacuum analyze cycles")
-        await owner.close()
+        await add_former_cycles(connection)
+        await analyze(database_roles.owner(orchestrator_url))
         await connection.execute("set enable_seqscan = off")
         for last, wanted in (
             (None, KeywordFilter(["daily-grind"])),
@@ -83,6 +69,114 @@ async def test_a_page_of_a_brand_reads_its_last_cycles_alone(
             assert [each.cycle_id == first.cycle_id for each in found] == [of_first] * 2 + [False] * 4
             assert [each.position for each in found] == [2, 1] * 3
             assert explained.entries_read < 100, explained.scans
+
+
+async def add_former_cycles(connection: Connection) -> None:
+    """A thousand more cycles of the brand, with two refused keywords each."""
+    await connection.execute(
+        """
+        insert into cycles select (jsonb_populate_record(c, jsonb_build_object(
+            'cycle_id', lpad(to_hex(n), 32, '0'), 'correlation_id', 'former ' || n, 'idempotency_key', 'former ' || n,
+            'queued', 0, 'awaiting_research', 0))).*
+        from cycles as c, generate_series(1, 1000) as n
+        """
+    )
+    await connection.execute(
+        """
+        insert into keywords (cycle_id, position, keyword, state)
+        select cycle_id, n, 'coffee ' || n, 'refused' from cycles, generate_series(1, 2) as n where correlation_id like 'former %'
+        """
+    )
+
+
+async def analyze(url: str) -> None:
+    owner = await asyncpg.connect(url)
+    for table in ("keywords", "cycles", "keyword_spellings"):
+        await owner.execute(f"vacuum analyze {table}")
+    await owner.close()
+
+
+async def test_a_rare_text_is_looked_up_and_a_frequent_one_is_read_until_the_page_is_full(
+    orchestrator_database: Database, orchestrator_url: str, database_roles: Roles
+) -> None:
+    cycle = await begin(orchestrator_database, "Moka pot", "cold brew")
+    async with orchestrator_database.connection() as connection:
+        await add_former_cycles(connection)
+        await analyze(database_roles.owner(orchestrator_url))
+        await connection.execute("set enable_seqscan = off")
+        for brands in (None, {"daily-grind"}, {"daily-grind", "another"}):
+            for text, positions in (("OKA p", [1]), ("zzzz", []), ("pot moka", [])):
+                rare: Any = ExplainedConnection(connection)
+                wanted = KeywordFilter(brands, text=text)
+                found = await search_keywords(rare, wanted, after=None, limit=6)
+                assert [each.position for each in found] == positions
+                assert await count_keywords(rare, wanted) == len(positions)
+                assert rare.rows_read + rare.entries_read < 50, rare.scans
+        frequent: Any = ExplainedConnection(connection)
+        wanted = KeywordFilter(text="coffee")
+        behind = (UUID(int=500), 1)
+        found = await search_keywords(frequent, wanted, after=behind, limit=6)
+        assert [(each.cycle_id, each.position) for each in found] == [
+            (UUID(int=number), position) for number in (499, 498, 497) for position in (2, 1)
+        ]
+        assert await count_keywords(frequent, wanted) == 2000
+        # Of a page, a state and a time are kept apart, too.
+        of_cycle = KeywordFilter({"daily-grind"}, text="mok", state=KeywordState.QUEUED)
+        assert await count_keywords(connection, of_cycle) == 1
+        late = datetime(2090, 1, 1, tzinfo=UTC)
+        assert await count_keywords(connection, KeywordFilter(text="mok", since=late)) == 0
+        behind_it = await search_keywords(connection, of_cycle, after=(cycle.cycle_id, 1), limit=6)
+        assert behind_it == []
+
+
+async def test_keywords_are_counted_by_the_counts_of_their_cycles(
+    orchestrator_database: Database, orchestrator_url: str, database_roles: Roles
+) -> None:
+    cycle = await begin(orchestrator_database, "moka pot", "cold brew")
+    async with orchestrator_database.connection() as connection:
+        await add_former_cycles(connection)
+        await analyze(database_roles.owner(orchestrator_url))
+        await connection.execute("set enable_seqscan = off")
+        # Some of a cycle, and the count is kept with each change.
+        await connection.execute("update keywords set state = 'failed' where keyword = 'moka pot'")
+        for wanted, count in (
+            (KeywordFilter(["daily-grind"]), 2002),
+            (KeywordFilter(), 2002),
+            (KeywordFilter([]), 0),
+            (KeywordFilter(["another"]), 0),
+            (KeywordFilter(["daily-grind"], state=KeywordState.FAILED), 1),
+            (KeywordFilter(["daily-grind"], state=KeywordState.REFUSED), 2000),
+            (KeywordFilter(state=KeywordState.COMPLETED), 0),
+            (KeywordFilter(["daily-grind"], correlation_id=cycle.correlation_id), 2),
+            (KeywordFilter(["daily-grind"], since=datetime(2090, 1, 1, tzinfo=UTC)), 0),
+        ):
+            explained: Any = ExplainedConnection(connection)
+            assert await count_keywords(explained, wanted) == count, wanted
+            assert explained.rows_read + explained.entries_read <= 1001, explained.scans
+
+
+async def test_cycles_under_way_are_listed_without_a_look_at_those_that_have_ended(
+    orchestrator_database: Database, orchestrator_url: str, database_roles: Roles
+) -> None:
+    cycle = await begin(orchestrator_database, "moka pot")
+    async with orchestrator_database.connection() as connection:
+        await add_former_cycles(connection)
+        await connection.execute("update cycles set ended_at = now() where correlation_id like 'former %'")
+        await analyze(database_roles.owner(orchestrator_url))
+        await connection.execute("set enable_seqscan = off")
+        for state, expected in (
+            (CycleState.RUNNING, [cycle.cycle_id]),
+            (CycleState.WAITING, []),
+            (CycleState.PAUSED, []),
+        ):
+            explained: Any = ExplainedConnection(connection)
+            found = await store.cycles_page(
+                explained, brands=["daily-grind"], state=state, after=None, limit=5
+            )
+            assert [each.cycle_id for each in found] == expected
+            assert explained.rows_read < 10, explained.scans
+        ended = await store.cycles_page(connection, brands=None, state=CycleState.FAILED, after=None, limit=5)
+        assert [each.cycle_id for each in ended] == [UUID(int=number) for number in range(1000, 995, -1)]
 
 
 async def test_keywords_of_all_cycles_are_found_by_spelling_text_and_state(

@@ -1,7 +1,7 @@
 """Searches keywords of all stored cycles by brand, spelling and state."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 from uuid import UUID
@@ -12,6 +12,10 @@ from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
 
 MOST_COUNTED: Final = 10_000
 """Keywords of a filter that are counted."""
+_LOOKED_UP: Final = 3
+"""Letters from which on a text is looked up in the index keyword_spellings_by_letters (migration 0108)."""
+_MOST_SORTED: Final = 1_000
+"""The most matches of a text that are sorted; with more matches, keywords are read in their order instead: a page is soon full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ async def search_keywords(
         after: cycle and position of the former page's last keyword.
         limit: keywords at most.
     """
-    found = _Search(wanted, after)
+    found = _Search(wanted, after, await _few_with(connection, wanted))
     # The page is selected first, so that further columns are read for its keywords alone.
     page = await connection.fetch(
         f"""
@@ -66,7 +70,9 @@ async def search_keywords(
 
 async def count_keywords(connection: Connection, wanted: KeywordFilter) -> int:
     """Counts the keywords that a filter lets through, up to MOST_COUNTED."""
-    found = _Search(wanted, None)
+    if wanted.keyword is None and wanted.text is None and wanted.content_id is None:
+        return await _count_by_cycles(connection, wanted)
+    found = _Search(wanted, None, await _few_with(connection, wanted))
     counted: int = await connection.fetchval(
         f"""
         select count(*) from (
@@ -79,20 +85,74 @@ async def count_keywords(connection: Connection, wanted: KeywordFilter) -> int:
     return counted
 
 
+async def _few_with(connection: Connection, wanted: KeywordFilter) -> list[tuple[UUID, int]] | None:
+    """Returns the places of all keywords with the text, unordered; None if they are many, or not looked up."""
+    if wanted.text is None or len(wanted.text) < _LOOKED_UP:
+        return None
+    if wanted.keyword is not None or wanted.content_id is not None or wanted.correlation_id is not None:
+        return None  # Few keywords are read anyway.
+    rows = await connection.fetch(
+        """
+        select cycle_id, position from keyword_spellings
+        where letters_in_threes(spelling) @> letters_in_threes(lower($1::text)) and position(lower($1) in spelling) > 0
+        limit $2
+        """,
+        wanted.text,
+        _MOST_SORTED + 1,
+    )
+    return None if len(rows) > _MOST_SORTED else [(row["cycle_id"], row["position"]) for row in rows]
+
+
+async def _count_by_cycles(connection: Connection, wanted: KeywordFilter) -> int:
+    """Adds up what the cycles count themselves: a row of each, in the place of all their keywords."""
+    found = _Search(replace(wanted, state=None), None)
+    states = [each.value for each in KeywordState if wanted.state in {None, each}]
+    count = " + ".join(f"c.{each}" for each in states)
+    # Each of these cycles counts one keyword at least, so that no more of them are needed.
+    counted: int = await connection.fetchval(
+        f"""
+        select coalesce(sum(n), 0)::int8 from (
+            select {count} as n from cycles as c where {found.of_cycle} and {count} > 0 limit ${len(found.values) + 1}
+        ) as found
+        """,  # noqa: S608  (constants of this module)
+        *found.values,
+        MOST_COUNTED,
+    )
+    return min(counted, MOST_COUNTED)
+
+
 class _Search:
     """A filter as SQL, with the values of its parameters."""
 
-    def __init__(self, wanted: KeywordFilter, after: tuple[UUID, int] | None) -> None:
+    def __init__(
+        self,
+        wanted: KeywordFilter,
+        after: tuple[UUID, int] | None,
+        few: Collection[tuple[UUID, int]] | None = None,
+    ) -> None:
+        """`few` are the places of all keywords with the text, where they are known."""
         self.values: list[Any] = []
         of_cycle, of_keyword = self._of_cycle(wanted), self._of_keyword(wanted)
+        self.of_cycle = " and ".join(["true", *of_cycle])
+        """The conditions of the cycles alone, as `c`."""
         if after is not None:
             last, position = map(self._value, after)
             of_cycle.append(f"c.cycle_id <= {last}::uuid")
             of_keyword.append(f"(k.cycle_id, k.position) < ({last}::uuid, {position}::int)")
+        if few is not None:
+            cycles, positions = self._value([each[0] for each in few]), self._value([each[1] for each in few])
+            of_keyword.append(
+                f"(k.cycle_id, k.position) in (select * from unnest({cycles}::uuid[], {positions}::int[]))"  # noqa: S608
+            )
         condition = " and ".join(["true", *of_keyword])
         self.condition = " and ".join(["true", *of_cycle])
         self.order = "k.cycle_id desc, k.position desc"
-        if wanted.brands is None or wanted.keyword is not None or wanted.content_id is not None:
+        if (
+            wanted.brands is None
+            or wanted.keyword is not None
+            or wanted.content_id is not None
+            or few is not None
+        ):
             self.tables = "keywords as k join cycles as c using (cycle_id)"
             self.condition = f"{self.condition} and {condition}"
             return
