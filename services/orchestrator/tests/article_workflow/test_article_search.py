@@ -258,6 +258,12 @@ async def test_no_page_of_a_rare_state_reads_the_others(many: Database, postgres
                 explained, brands=["large"], text=None, after=None, limit=50, state=state
             )
             assert ([each.state for each in found], explained.rows_read) == ([state, state], 2), state
+        # With a word that few have: the rows that have it, to find them, and at most once more to look at their state.
+        with_word: Any = ExplainedConnection(connection)
+        found = await search_articles(
+            with_word, brands=None, text="needle", after=None, limit=50, state=ArticleState.REJECTED
+        )
+        assert (found, with_word.rows_read <= 10) == ([], True), with_word.scans
 
 
 @pytest.mark.extended

@@ -201,7 +201,7 @@ class MarkedArticleView(View):
 
     @classmethod
     def of(cls, content_id: UUID, marked: MarkedVersion) -> Self:
-        blocks = tuple(MarkedBlockView.model_validate(asdict(each)) for each in marked.blocks)
+        blocks = tuple(MarkedBlockView.from_row(each) for each in marked.blocks)
         verdicts = [each.verdict for block in blocks for each in block.sentences]
         return cls(
             content_id=content_id,
@@ -210,9 +210,7 @@ class MarkedArticleView(View):
             carried=sum(each in CARRIED for each in verdicts),
             total=len(verdicts),
             blocks=blocks,
-            passages={
-                name: CitedPassageView.model_validate(asdict(each)) for name, each in marked.passages.items()
-            },
+            passages={name: CitedPassageView.from_row(each) for name, each in marked.passages.items()},
         )
 
 
@@ -261,7 +259,7 @@ class CheckedTextView(View):
             version=marked.version,
             carried=len(found) - len(others),
             total=len(found),
-            to_look_at=tuple(MarkedSentenceView.model_validate(asdict(each)) for each in others),
+            to_look_at=tuple(MarkedSentenceView.from_row(each) for each in others),
         )
 
 
@@ -345,7 +343,7 @@ class ArticleList(View):
         """Builds a page from up to `limit` + 1 articles; an extra one means that another page follows."""
         page = found[:limit]
         return cls(
-            items=tuple(ArticleSummary(**asdict(each)) for each in page),
+            items=tuple(map(ArticleSummary.from_row, page)),
             next=page[-1].content_id if len(found) > limit else None,
         )
 
@@ -392,6 +390,6 @@ class CitingArticleList(View):
         """Builds a page from up to `limit` + 1 articles; an extra one means that another page follows."""
         page = found[:limit]
         return cls(
-            items=tuple(CitingArticleView.model_validate(asdict(each)) for each in page),
+            items=tuple(CitingArticleView.from_row(each) for each in page),
             next=page[-1].content_id if len(found) > limit else None,
         )

@@ -262,7 +262,12 @@ def percent(*, ended: int, total: int) -> int:
 
 def readable(text: str) -> str:
     """The text on one line, without control characters, cut to `MAX_REASON` characters."""
-    visible = "".join(" " if unicodedata.category(char)[0] == "C" else char for char in text)
+    # Nearly every text; looking at each character takes longer than the rest of a keyword.
+    visible = (
+        text
+        if text.isprintable()
+        else "".join(" " if unicodedata.category(char)[0] == "C" else char for char in text)
+    )
     line = " ".join(visible.split())
     return line if len(line) <= MAX_REASON else f"{line[: MAX_REASON - 1]}…"
 

@@ -11,7 +11,7 @@ from chassis.http.api import View
 from envelope.brand.payloads import Priority
 from orchestrator.cycles.keyword_rows import KeywordRow
 from orchestrator.cycles.keyword_times import KeywordTimes
-from orchestrator.cycles.models import KeywordView, in_dollars
+from orchestrator.cycles.models import KeywordView, fields_of, in_dollars
 
 
 class KeywordTimesView(View):
@@ -65,7 +65,7 @@ class FoundKeywordView(KeywordView):
     @classmethod
     def of_row(cls, row: KeywordRow) -> Self:
         return cls(
-            **dict(KeywordView.of(row)),
+            **fields_of(row),
             brand_slug=row.facts.brand_slug,
             cycle_id=row.cycle_id,
             position=row.position,

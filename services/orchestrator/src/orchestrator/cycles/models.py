@@ -221,30 +221,35 @@ class KeywordView(View):
 
     @classmethod
     def of(cls, row: KeywordRow) -> Self:
-        facts = row.facts
-        may_wait = facts.state in {KeywordState.QUEUED, KeywordState.WRITING}
-        return cls(
-            keyword=row.keyword,
-            state=facts.state,
-            reason=row.taken_down or _reason(row),
-            waits=_waits(row),
-            waits_until=row.waits_until if may_wait and not facts.awaits_turn else None,
-            content_id=facts.standing_id if facts.has_standing_article else facts.content_id,
-            published_url=row.standing_url if facts.has_standing_article else facts.published_url,
-            has_standing_article=facts.has_standing_article,
-            distinct=row.is_distinct,
-            posts=tuple(
-                PostView(
-                    platform=post.platform,
-                    url=post.url,
-                    state=_post_state(row),
-                    posted_at=row.times.posts.get(post.platform),
-                )
-                for post in facts.posts
-                if post.url is not None
-            ),
-            placements=tuple(map(PlacementView.from_row, row.placements)),
-        )
+        return cls(**fields_of(row))
+
+
+def fields_of(row: KeywordRow) -> dict[str, Any]:
+    """The fields of a `KeywordView`."""
+    facts = row.facts
+    may_wait = facts.state in {KeywordState.QUEUED, KeywordState.WRITING}
+    return {
+        "keyword": row.keyword,
+        "state": facts.state,
+        "reason": row.taken_down or _reason(row),
+        "waits": _waits(row),
+        "waits_until": row.waits_until if may_wait and not facts.awaits_turn else None,
+        "content_id": facts.standing_id if facts.has_standing_article else facts.content_id,
+        "published_url": row.standing_url if facts.has_standing_article else facts.published_url,
+        "has_standing_article": facts.has_standing_article,
+        "distinct": row.is_distinct,
+        "posts": tuple(
+            PostView(
+                platform=post.platform,
+                url=post.url,
+                state=_post_state(row),
+                posted_at=row.times.posts.get(post.platform),
+            )
+            for post in facts.posts
+            if post.url is not None
+        ),
+        "placements": tuple(map(PlacementView.from_row, row.placements)),
+    }
 
 
 def _reason(row: KeywordRow) -> str | None:

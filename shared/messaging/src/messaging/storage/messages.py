@@ -91,7 +91,12 @@ async def page(
         after: the place of the last message of the page before.
         limit: the most messages.
     """
-    now = await connection.fetchval("select clock_timestamp()")
+    known = await connection.fetchrow(
+        "select clock_timestamp() as now, (select applied_at from schema_migrations where name = $1) as chains_since",
+        CHAINS_SINCE,
+    )
+    assert known is not None
+    now = known["now"]
     days = _DaysOfTheInbox.around(now)
     timed, floor = await _timed(connection, days, wanted, after, limit + 1)
     foreign = await _foreign(connection, days, wanted, after, limit + 1)
@@ -103,7 +108,11 @@ async def page(
     shown = [replace(each, attempts=tuple(tried.get(each.place.event_id, ()))) for each in found[:limit]]
     following = shown[-1].place if len(found) > limit else floor
     return MessagePage(
-        tuple(shown), following, await _oldest(connection, days), await _chains_since(connection, now), now
+        tuple(shown),
+        following,
+        await _oldest(connection, days),
+        _chains_since(known["chains_since"], now),
+        now,
     )
 
 
@@ -340,9 +349,6 @@ async def _oldest(connection: Connection, days: _DaysOfTheInbox) -> datetime | N
     return None if first is None else _time_of(first)
 
 
-async def _chains_since(connection: Connection, now: datetime) -> datetime:
-    found = await connection.fetchval(
-        "select applied_at from schema_migrations where name = $1", CHAINS_SINCE
-    )
+def _chains_since(found: datetime | None, now: datetime) -> datetime:
     kept: datetime = now - partitions.RETENTION
     return kept if found is None else max(found, kept)
