@@ -1,5 +1,6 @@
 """Which passages a search compares, in corpora of any size."""
 
+import json
 from typing import Any, Final
 
 import pytest
@@ -103,3 +104,34 @@ async def test_a_search_in_a_large_corpus_compares_a_bounded_number_of_passages(
     assert len(hits.candidates) == lookup.CANDIDATES
     # Of 40,000 passages that all have the first word. Each of up to four kinds is read with its document, and once more to be ranked.
     assert explained.rows_read < 30_000, explained.rows_read
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        "'coffe':3,17A,20B 'pour':4C,9",
+        "'coffe':1",
+        "'a''coffe':1 'coffe':2 'coffe''':3",
+        "'a ''coffe':5",
+        r"'it''s':1A,5 'back\\slash':3 'two words':2D 'über':4",
+        "'coffe' 'pour':2",
+        "",
+    ],
+)
+async def test_positions_are_read_as_postgresql_unfolds_them(
+    research_database: Database, vector: str
+) -> None:
+    words = [
+        *("coffe", "pour", "our", "it's", r"back\slash"),
+        *("two words", "über", "a'coffe", "coffe'", "a 'coffe"),
+    ]
+    async with research_database.connection() as connection:
+        written, unfolded = await connection.fetchrow(
+            "select $1::text::tsvector, (select jsonb_object_agg(lexeme, positions) from unnest($1::text::tsvector)"
+            " where lexeme = any ($2) and positions is not null)::text",
+            vector,
+            words,
+        )
+    places = lookup.WordPlaces(words)
+    assert places.find(written) == json.loads(unfolded or "{}")
+    assert places.find_again(written) == places.find_again(written) == places.find(written)
