@@ -102,7 +102,8 @@ class ConsoleApp(App):
             undo |= getattr(screen, "UNDO", {})
         add_error_pages(pages)
         # Streams of events are left as they are.
-        pages.add_middleware(GZipMiddleware, minimum_size=WORTH_COMPRESSING_BYTES, compresslevel=5)
+        # At half the cost of level 5, whose answers are a tenth shorter.
+        pages.add_middleware(GZipMiddleware, minimum_size=WORTH_COMPRESSING_BYTES, compresslevel=3)
         pages.state.console = ConsoleParts(
             settings,
             self.connections,

@@ -69,6 +69,8 @@ PAGES: Final[Mapping[str, str]] = {
 
 def name_pages(sentence: str, t: Texts) -> str:
     """Returns a service's sentence with the page of the console in the place of each address of an API and each command."""
+    if "brandctl " not in sentence and "/v1/" not in sentence:
+        return sentence
 
     def named(screen: str) -> str:
         # A page without a place in the navigation has a title.
@@ -84,6 +86,4 @@ def name_pages(sentence: str, t: Texts) -> str:
         # What only the terminal can do stays.
         return found[0] if screen is None else named(screen)
 
-    if "brandctl " not in sentence and "/v1/" not in sentence:
-        return sentence
     return _BARE_COMMAND.sub(of_command, _COMMAND.sub(of_command, _ADDRESS.sub(of_address, sentence)))

@@ -19,6 +19,7 @@ from client.connections import KEEPALIVE_SECONDS
 from console.field_names import named_detail
 from console.page_names import name_pages
 from console.texts import Texts
+from console.whole_answers import WholeAnswers
 
 if TYPE_CHECKING:
     from client.services.events import AsyncEvents
@@ -81,7 +82,7 @@ class SharedTransport(httpx.AsyncBaseTransport):
 
     Pools lose connections in two ways: a request that is cancelled while it closes idle ones of the pool closes only the first, and
     one that still connects while the pool closes stays open. So requests run in tasks that callers do not cancel, and the pool
-    closes when they have ended.
+    closes when they have ended. Requests whose answers are read whole have connections of their own (`whole_answers.py`).
     """
 
     def __init__(self, *, limits: httpx.Limits, verify: ssl.SSLContext | bool = True) -> None:
@@ -93,6 +94,7 @@ class SharedTransport(httpx.AsyncBaseTransport):
             keepalive_expiry=limits.keepalive_expiry,
             network_backend=self._connections,
         )
+        self._whole = WholeAnswers(self._connections, limits)
         self._is_closed = False
         self._requests: set[asyncio.Task[httpx.Response]] = set()
         self._closing: set[asyncio.Task[None]] = set()
@@ -100,6 +102,8 @@ class SharedTransport(httpx.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         if self._is_closed:
             raise httpx.ConnectError("the process is ending", request=request)
+        if self._whole.takes(request):
+            return await self._whole.send(request)
         task = asyncio.create_task(self._send(request))
         self._requests.add(task)
         task.add_done_callback(self._requests.discard)
@@ -132,6 +136,7 @@ class SharedTransport(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         self._is_closed = True
+        await self._whole.aclose(_ENDING_SECONDS)
         if self._requests:
             await asyncio.wait(self._requests, timeout=_ENDING_SECONDS)
         for task in self._requests:

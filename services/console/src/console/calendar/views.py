@@ -125,11 +125,15 @@ class CalendarEntry:
 
     @property
     def clock(self) -> str:
-        return f"{self.at:%H:%M}"
+        return self.moment[11:16]
+
+    @property
+    def moment(self) -> str:
+        return self.at.isoformat()
 
     @property
     def day(self) -> str:
-        return self.at.date().isoformat()
+        return self.moment[:10]
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ async def _show(
         remedies=views.REMEDIES,
         is_bound=is_bound,
         subjects=subjects,
-        brand_names=dict(viewer.brands),
+        brand_names=viewer.brands.by_slug,
     )
 
 

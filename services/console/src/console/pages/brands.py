@@ -1,8 +1,9 @@
 """The names of the brands that a person may see, for the bar of every page; asked at most every few seconds."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Final, NamedTuple
 from weakref import WeakValueDictionary
 
@@ -22,15 +23,24 @@ class BrandName(NamedTuple):
     name: str
 
 
+class KnownBrands(tuple[BrandName, ...]):  # noqa: SLOT001  (it keeps a dictionary)
+    """Brands by slug, up to MOST_BRANDS; every page looks some of them up."""
+
+    @cached_property
+    def by_slug(self) -> Mapping[str, str]:
+        """Their names."""
+        return dict(self)
+
+
 @dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class _NameList:
     """An answer of the orchestrator with its entity tag, which is the same for the same names."""
 
-    names: tuple[BrandName, ...]
+    names: KnownBrands
     etag: str | None
 
 
-_NONE: Final = _NameList((), None)
+_NONE: Final = _NameList(KnownBrands(), None)
 
 
 class BrandNames:
@@ -46,7 +56,7 @@ class BrandNames:
         self._known: dict[str, tuple[_NameList, float]] = {}
         self._answers: WeakValueDictionary[str, _NameList] = WeakValueDictionary()
 
-    async def of(self, key_id: str, orchestrator: "AsyncOrchestrator") -> tuple[BrandName, ...]:
+    async def of(self, key_id: str, orchestrator: "AsyncOrchestrator") -> KnownBrands:
         """Returns up to MOST_BRANDS brands; the last known ones while the orchestrator is away.
 
         Raises:
@@ -78,7 +88,9 @@ class BrandNames:
         same = None if etag is None else self._answers.get(etag)
         if same is not None:
             return same
-        found = _NameList(tuple(BrandName(each["slug"], each["name"]) for each in answer["items"]), etag)
+        found = _NameList(
+            KnownBrands(BrandName(each["slug"], each["name"]) for each in answer["items"]), etag
+        )
         if etag is not None:
             self._answers[etag] = found
         return found

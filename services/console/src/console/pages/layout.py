@@ -1,7 +1,7 @@
 """Renders pages: the whole one, or the part of it that an htmx request asks for."""
 
 import secrets
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from http import HTTPStatus
 from itertools import count
 from typing import Any, Final
@@ -16,6 +16,7 @@ from chassis.http.callers import Scope
 from console.compiled_templates import CompiledTemplates
 from console.page_names import name_pages
 from console.pages.parts import ConsoleParts, parts_of
+from console.pages.template_context import PageContext
 from console.pages.viewer import PageViewer
 from console.texts import Texts, language_of
 from console.urls import chain_path
@@ -38,6 +39,7 @@ def templates() -> Environment:
         auto_reload=False,
         bytecode_cache=CompiledTemplates(),
     )
+    environment.context_class = PageContext
     environment.filters["pages"] = _with_pages
     return environment
 
@@ -98,7 +100,7 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
     brand = None if viewer is not None and viewer.lacks_brand else request.path_params.get("brand")
     query = f"?{request.url.query}" if request.url.query else ""
     path = request.scope["path"]
-    names: dict[str, str] = {} if viewer is None else dict(viewer.brands)
+    names: Mapping[str, str] = {} if viewer is None else viewer.brands.by_slug
     entries = [] if viewer is None else [each for each in parts.navigation if viewer.may(each.scope)]
     of_installation = [each for each in entries if "{brand}" not in each.path]
 

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from chassis import Connections
 from chassis.http.callers import Scope
 from client import ClientError, RefusedError
-from console.pages.brands import BrandName
+from console.pages.brands import KnownBrands
 from console.pages.parts import ConsoleParts, parts_of
 from console.pages.paused_queues import PausedQueue
 from console.people.domain import Person
@@ -73,7 +73,7 @@ class PageViewer(PersonClients):
         """For the line on every page; empty for those who may not see the backbone."""
         self.lacks_brand = False
         """Whether the brand of the address does not exist for this person: its bar is not shown."""
-        self.brands: tuple[BrandName, ...] = ()
+        self.brands = KnownBrands()
         """Brands that the person may see, by slug and name; the last known ones while the orchestrator is away."""
 
     @cached_property
@@ -145,7 +145,7 @@ class PageViewer(PersonClients):
 
         It is asked about a brand alone that the list of names lacks: one made a moment ago, or behind MOST_BRANDS others.
         """
-        if any(each.slug == brand for each in self.brands):
+        if brand in self.brands.by_slug:
             return False
         try:
             await self.gather(about=self.orchestrator.get_brand(brand, counters=False))

@@ -105,7 +105,7 @@ async def _messages(viewer: PageViewer, id_: str) -> tuple[list[FoundPage], list
 
 def _found(viewer: PageViewer, kind: str, title: str, path: str, slug: str = "") -> FoundPage:
     return FoundPage(
-        viewer.t(f"search.with_id.{kind}", title=title), path, dict(viewer.brands).get(slug, slug)
+        viewer.t(f"search.with_id.{kind}", title=title), path, viewer.brands.by_slug.get(slug, slug)
     )
 
 

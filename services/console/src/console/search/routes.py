@@ -57,7 +57,7 @@ async def search(request: Request, viewer: Viewer) -> Response:
         "search/search.html.j2",
         searched=text,
         within=brand,
-        within_name=dict(viewer.brands).get(brand or "", brand),
+        within_name=viewer.brands.by_slug.get(brand or "", brand),
         kinds=kinds,
         found=sum(map(len, kinds.values())),
         away_part=next((each for each in (*parts.values(), *away) if not each), None),
@@ -67,7 +67,7 @@ async def search(request: Request, viewer: Viewer) -> Response:
 def _kinds(
     request: Request, viewer: PageViewer, text: str, brand: str | None, parts: dict[str, Any]
 ) -> dict[str, list[FoundPage]]:
-    names, wanted = dict(viewer.brands), text.casefold()
+    names, wanted = viewer.brands.by_slug, text.casefold()
     brands = (each for each in viewer.brands if wanted in each.slug or wanted in each.name.casefold())
     found = {
         "pages": list(islice(_pages(request, viewer, wanted, brand), MOST)),

@@ -11,7 +11,7 @@ from importlib.resources import files
 from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 LANGUAGES: Final = ("en", "de")
 """The first is used where the reader's is unknown."""
@@ -33,6 +33,8 @@ class TextCatalogue:
     def __init__(self) -> None:
         self._folder = files("console.texts")
         self._texts: dict[tuple[str, str], dict[str, str | Mapping[str, str]]] = {}
+        self._known: dict[str, dict[str, str | Mapping[str, str]]] = {each: {} for each in LANGUAGES}
+        """By language, the texts of all screens that were read: a page wants some hundred of them."""
 
     def keys(self, language: str) -> frozenset[str]:
         suffix = f".{language}.toml"
@@ -42,10 +44,11 @@ class TextCatalogue:
 
     def find(self, language: str, key: str) -> str | Mapping[str, str]:
         """Raises KeyError for an unknown key."""
-        return self._of(language, key.partition(".")[0])[key]
+        found = self._known[language].get(key)
+        return self._of(language, key.partition(".")[0])[key] if found is None else found
 
     def has(self, key: str) -> bool:
-        return key in self._of(LANGUAGES[0], key.partition(".")[0])
+        return key in self._known[LANGUAGES[0]] or key in self._of(LANGUAGES[0], key.partition(".")[0])
 
     def _of(self, language: str, screen: str) -> dict[str, str | Mapping[str, str]]:
         if (language, screen) not in self._texts:
@@ -53,7 +56,8 @@ class TextCatalogue:
                 text = self._folder.joinpath(f"{screen}.{language}.toml").read_text(encoding="utf-8")
             except FileNotFoundError:
                 return {}
-            self._texts[language, screen] = _flat(screen, tomllib.loads(text))
+            self._texts[language, screen] = found = _flat(screen, tomllib.loads(text))
+            self._known[language] |= found
         return self._texts[language, screen]
 
 
@@ -85,6 +89,8 @@ class Texts:
         text = self.catalogue.find(self.language, key)
         if isinstance(text, Mapping):
             text = text["one" if fields["n"] == 1 else "other"]
+        elif not fields and "{" not in text and "}" not in text:
+            return text
         return text.format_map({name: self.number(value) for name, value in fields.items()})
 
     def known(self, key: str, otherwise: str) -> str:
@@ -112,7 +118,7 @@ class Texts:
         local = self.local(moment)
         clock = local.time().isoformat(timespec)
         shown = f"{self.day(local)}, {clock.replace('.', ',') if self.language == 'de' else clock}"
-        return Markup('<time datetime="{}">{}</time>').format(local.isoformat(), shown)
+        return Markup(f'<time datetime="{local.isoformat()}">{escape(shown)}</time>')  # noqa: S704  (its parts are escaped)
 
     def date(self, moment: str | datetime) -> str:
         """Writes the day of a moment in the reader's zone."""

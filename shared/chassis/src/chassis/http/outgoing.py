@@ -10,7 +10,7 @@ import json
 import os
 import socket
 import ssl
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 from urllib.parse import quote, urlsplit
@@ -239,7 +239,27 @@ class AsyncioConnections(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        """A connection to the first address of the host that answers; each has its part of the time that is left.
+        """As `connect`."""
+        loop = asyncio.get_running_loop()
+        reader = _UnreadAwareReader(limit=_FULL, loop=loop)
+        protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+        transport = await self.connect(
+            lambda: protocol, host, port, timeout=timeout, local_address=local_address
+        )
+        for option in socket_options or ():
+            transport.get_extra_info("socket").setsockopt(*option)
+        return _Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+
+    async def connect(
+        self,
+        protocol: Callable[[], asyncio.Protocol],
+        host: str,
+        port: int,
+        *,
+        timeout: float | None,  # noqa: ASYNC109 - as `connect_tcp`
+        local_address: str | None = None,
+    ) -> asyncio.Transport:
+        """Connects to the first address of the host that answers; each has its part of the time that is left.
 
         Raises:
             httpcore2.ConnectTimeout, httpcore2.ConnectError.
@@ -253,31 +273,22 @@ class AsyncioConnections(httpcore2.AsyncNetworkBackend):
             seconds = None if until is None else max(until - loop.time(), 0.0) / left
             try:
                 async with _told_as(httpcore2.ConnectTimeout, httpcore2.ConnectError, seconds):
-                    return await self._connected(addresses[-left], port, local_address, socket_options or ())
+                    return await self._connected(protocol, addresses[-left], port, local_address)
             except (httpcore2.ConnectTimeout, httpcore2.ConnectError):
                 if left == 1:
                     raise
         raise httpcore2.ConnectError(f"{host} has no address")
 
     async def _connected(
-        self,
-        address: str,
-        port: int,
-        local_address: str | None,
-        socket_options: Iterable[httpcore2.SOCKET_OPTION],
-    ) -> _Stream:
-        loop = asyncio.get_running_loop()
-        reader = _UnreadAwareReader(limit=_FULL, loop=loop)
-        protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
-        transport, _ = await loop.create_connection(
-            lambda: protocol, address, port, local_addr=None if local_address is None else (local_address, 0)
+        self, protocol: Callable[[], asyncio.Protocol], address: str, port: int, local_address: str | None
+    ) -> asyncio.Transport:
+        transport, _ = await asyncio.get_running_loop().create_connection(
+            protocol, address, port, local_addr=None if local_address is None else (local_address, 0)
         )
         if self._is_closed:
             transport.abort()
             raise ConnectionAbortedError("this client is closed")
-        for option in socket_options:
-            transport.get_extra_info("socket").setsockopt(*option)
-        return _Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+        return transport
 
     async def sleep(self, seconds: float) -> None:
         await asyncio.sleep(seconds)
