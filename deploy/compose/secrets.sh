@@ -85,7 +85,7 @@ default_pass = $value"
     write BROKER_ADMINISTRATOR_URL "amqp://admin:$value@rabbitmq:5672/"
     write BROKER_API_URL "http://admin:$value@rabbitmq:15672"
     keep_optional BRAVE_API_KEY GATEWAY_MODEL_API_KEY OIDC_CLIENT_SECRET MOVES_KEY SMTP_PASSWORD ALERT_WEBHOOK_URL
-    keep_optional BROKER_USERS_API_URL OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS
+    keep_optional PUBLISHER_REPLICA_DATABASE_URL BROKER_USERS_API_URL OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS
 }
 
 # takes_messages VARIABLE: whether the service has a user at the broker.
@@ -112,6 +112,7 @@ files_of() {
     done
     files="$files SERVICE_KEY_HASH $1_DATABASE_URL OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS"
     [ "$1" != GATEWAY ] || files="$files BRAVE_API_KEY GATEWAY_MODEL_API_KEY OIDC_CLIENT_SECRET MOVES_KEY"
+    [ "$1" != PUBLISHER ] || files="$files PUBLISHER_REPLICA_DATABASE_URL"
     [ "$1" != MONITOR ] || files="$files BROKER_USERS_API_URL"
     if takes_messages "$1"; then files="$files $1_BROKER_URL"; fi
 }

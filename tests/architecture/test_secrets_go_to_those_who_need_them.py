@@ -34,6 +34,11 @@ def of_broker(service: str) -> set[str]:
     return {"RABBITMQ_API_URL"} if service == "monitor" else set()
 
 
+def of_standby(service: str) -> set[str]:
+    """The publisher may read its sites from a standby; `make run` has none."""
+    return {"REPLICA_DATABASE_URL"} if service == "publisher" else set()
+
+
 def of_pairs(service: str) -> set[str]:
     """Of those that it asks, and those that ask it: no other's."""
     return {"_TO_".join(pair).upper() + "_KEY" for pair in PAIRS if service in pair}
@@ -88,12 +93,12 @@ def test_a_service_asks_for_the_secrets_that_it_uses(service: str) -> None:
     needed = {name.upper() for name in used(service)} & {"SERVICE_KEY"}
     assert declared(service) == of_the_library(service) | needed | of_pairs(service) | of_providers(
         service
-    ) | of_broker(service)
+    ) | of_broker(service) | of_standby(service)
 
 
 @pytest.mark.parametrize("service", services.PROCESSES)
 def test_on_this_machine(service: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("POSTGRES_URL", "RABBITMQ_API_URL", "SERVICE_KEY", "RABBITMQ_URL"):
+    for name in ("POSTGRES_URL", "RABBITMQ_API_URL", "SERVICE_KEY", "RABBITMQ_URL", "REPLICA_DATABASE_URL"):
         monkeypatch.setenv(name, "an-administrators")
     for name in OF_PROVIDERS:
         monkeypatch.setenv(name, "a-providers")
@@ -107,7 +112,7 @@ def test_on_this_machine(service: str, tmp_path: Path, monkeypatch: pytest.Monke
         broker_api="http://own-administrators",
     )
     secrets = {"SERVICE_KEY", "POSTGRES_URL", "RABBITMQ_API_URL", *OF_PROVIDERS, *declared(service)}
-    assert given.keys() & secrets == declared(service)
+    assert given.keys() & secrets == declared(service) - of_standby(service)
     assert ("a-providers" in given.values()) == (service == "gateway")
     assert "an-administrators" not in given.values()
     # It can tell who runs the system, and cannot pass for him.
@@ -143,5 +148,7 @@ def test_on_kubernetes(service: str) -> None:
             "gateway-keys",
             "oidc-client",
         }  # those of providers are connected by an operator, and kept with it
+    if service == "publisher":
+        needed.add("publisher-replica")
     pairs = {"-to-".join(pair) for pair in PAIRS if service in pair}
     assert set(given) == needed | {"service-key-hash"} | pairs

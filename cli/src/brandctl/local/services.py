@@ -172,6 +172,8 @@ _NOT_INHERITED: Final = frozenset(
         "RABBITMQ_API_URL",
         "RABBITMQ_API_URL_FILE",
         "RABBITMQ_URL",
+        "REPLICA_DATABASE_URL",
+        "REPLICA_DATABASE_URL_FILE",
         "SERVICE_KEY",
     }
 )

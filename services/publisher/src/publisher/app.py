@@ -1,7 +1,10 @@
 """The composition root."""
 
 from datetime import timedelta
+from functools import partial
 from typing import Final
+
+from starlette.types import ASGIApp
 
 from chassis.http.client import Peer, UnavailableError
 from chassis.http.introspection import callers_by_key
@@ -24,6 +27,7 @@ from publisher.http_api import create_app
 from publisher.indexnow import IndexNowNotifier
 from publisher.mailing import LetterSender
 from publisher.orchestrator_client import OrchestratorClient
+from publisher.replica import Replica, ReplicaFirst, ReplicaMetrics
 from publisher.settings import Settings
 from publisher.short_links import LinkClickCounter, ShortLinks, register
 from publisher.site_settings import GatewayHostProof
@@ -86,7 +90,8 @@ def build(settings: Settings) -> Service:
     letters = LetterSender(service.database, door, urls)
     service.poll("newsletters", letters.send_due, every=timedelta(seconds=10))
     per_page = settings.articles_per_page
-    sites = create_app(
+    sites_from = partial(
+        create_app,
         service.database,
         urls,
         articles_per_page=per_page,
@@ -97,6 +102,9 @@ def build(settings: Settings) -> Service:
         sign_ups_per_hour=settings.newsletter_sign_ups_per_hour,
         proxies=settings.trusted_proxies,
     )
+    sites: ASGIApp = sites_from()
+    if (replica := _replica(settings, service)) is not None:
+        sites = ReplicaFirst(sites, sites_from(pages_from=replica), replica)
     api = create_api(
         service.database,
         PairKeys(
@@ -127,6 +135,22 @@ def build(settings: Settings) -> Service:
     )
     service.serve(api)
     return service
+
+
+def _replica(settings: Settings, service: Service) -> Replica | None:
+    if settings.replica_database_url is None:
+        return None
+    replica = Replica(
+        settings.replica_database_url.get_secret_value(),
+        service.database,
+        most_seconds=settings.replica_lag_seconds,
+        size=settings.database_connections,
+    )
+    service.background("replica", replica.follow)
+    service.closes(replica)
+    service.metrics.add_collector(ReplicaMetrics(replica, service.metrics.families))
+    service.database.doctor.also("replica", replica.probe)
+    return replica
 
 
 async def _tell_of_loss(loss: CommitLoss, tx: Transaction) -> None:

@@ -24,6 +24,7 @@ from publisher.mailing import SubscriptionPages
 from publisher.page_cache import CachedAnswer, PageCache, PageVersions
 from publisher.previews import DraftReader, PreviewPages
 from publisher.rendering import ArticleListPage, Renderer
+from publisher.replica import PageDatabase
 from publisher.short_links import LinkClickCounter, ShortLinkRedirector
 from publisher.site_files import SiteFiles
 from publisher.site_requests import MAX_NUMBER, SiteRequests, brand_of, number_of, slug_of, urls_of
@@ -60,15 +61,18 @@ def create_app(
     drafts: DraftReader | None = None,
     sign_ups_per_hour: int = 100,
     proxies: Sequence[str] = (),
+    pages_from: PageDatabase | None = None,
 ) -> Starlette:
-    """The web application of all sites; without `drafts`, it shows no previews."""
+    """The web application of all sites; without `drafts`, it shows no previews.
+
+    `pages_from`: a standby to read sites, pages, feeds and site maps from. What has to be current is read from `database`.
+    """
+    covers, reading = covers or Covers(database), pages_from or database
     renderer = Renderer(urls)
     cache = PageCache()
-    requests = SiteRequests(database, renderer, cache)
-    pages = SitePages(
-        database, renderer, articles_per_page, covers or Covers(database), views, requests, cache
-    )
-    files = SiteFiles(database, requests)
+    requests = SiteRequests(reading, renderer, cache)
+    pages = SitePages(reading, renderer, articles_per_page, covers, views, requests, cache)
+    files = SiteFiles(reading, requests)
     short_links = ShortLinkRedirector(database, urls, clicks)
     previews = PreviewPages(database, drafts, renderer, urls) if drafts else None
     subscriptions = SubscriptionPages(database, renderer, sign_ups_per_hour, proxies)
@@ -108,7 +112,7 @@ def create_app(
         middleware=[
             Middleware(SafeHeaders, headers=SECURITY_HEADERS),
             Middleware(GZipMiddleware, minimum_size=1024),
-            Middleware(CustomHostMiddleware, database=database, urls=urls, unavailable=pages.unavailable),
+            Middleware(CustomHostMiddleware, database=reading, urls=urls, unavailable=pages.unavailable),
         ],
         exception_handlers={
             404: pages.not_found,
@@ -124,7 +128,7 @@ def create_app(
 class SitePages:
     def __init__(
         self,
-        database: Database,
+        database: PageDatabase,
         renderer: Renderer,
         articles_per_page: int,
         covers: Covers,

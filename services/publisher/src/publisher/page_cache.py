@@ -17,8 +17,8 @@ from starlette.responses import Response
 from chassis import Connection
 from chassis.coalescing import RequestCoalescer
 from chassis.http.conditional import is_fresh, validators
-from messaging import Database
 from publisher.domain import BrandSlug, PageSlug
+from publisher.replica import PageDatabase
 
 _LEAST_BYTES: Final = 1024
 """Smaller bodies are not compressed."""
@@ -167,7 +167,7 @@ _Place = tuple[BrandSlug, PageSlug]
 
 
 class PageVersions:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PageDatabase) -> None:
         self._database = database
         self._coalescer: RequestCoalescer[_Place, PageVersion | None] = RequestCoalescer(
             self._ask, limit=_MOST_AT_ONCE
@@ -188,7 +188,7 @@ class PageVersions:
 
 
 class SiteVersions:
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: PageDatabase) -> None:
         self._database = database
         self._coalescer: RequestCoalescer[BrandSlug, Hashable] = RequestCoalescer(
             self._ask, limit=_MOST_AT_ONCE

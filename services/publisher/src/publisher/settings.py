@@ -1,13 +1,26 @@
 """The publisher's settings. Each field is an environment variable of the same name, upper-cased."""
 
 from pathlib import Path
-from typing import Self
+from typing import Annotated, Self
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import AfterValidator, Field, SecretStr, model_validator
 
-from chassis import KeyedSettings, WebAddress
+from chassis import KeyedSettings, WebAddress, addresses
 from chassis.service_keys import PairKeysText, sent_to
 from messaging import ServiceSettings
+
+
+def _replica_address(address: SecretStr | None) -> SecretStr | None:
+    if address is not None:
+        addresses.parse(
+            address.get_secret_value(),
+            schemes={"postgresql", "postgres"},
+            example="postgresql://user:password@standby:5432/name",
+        )
+    return address
+
+
+ReplicaAddress = Annotated[SecretStr | None, AfterValidator(_replica_address)]
 
 
 class Settings(ServiceSettings, KeyedSettings):
@@ -32,6 +45,10 @@ class Settings(ServiceSettings, KeyedSettings):
     """Space for covers in the database; beyond it, the oldest are deleted and drawn again on request."""
     newsletter_sign_ups_per_hour: int = Field(default=100, ge=1, le=100_000)
     """Sign-ups for a brand's newsletter within an hour; all brands together take ten times as many."""
+    replica_database_url: ReplicaAddress = None
+    """Address of a streaming standby of the database, from which sites are read; unset: they are read from the primary."""
+    replica_lag_seconds: float = Field(default=10.0, ge=3, le=3600)
+    """How old what visitors see may be; if the standby is further behind, sites are read from the primary."""
     articles_per_page: int = Field(default=12, ge=1, le=100)
     """Articles on a list page of a site."""
 

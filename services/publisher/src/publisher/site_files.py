@@ -9,12 +9,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from chassis.http.conditional import respond
-from messaging import Database
 from publisher import site_search, sitemaps, store
 from publisher.domain import ArticlePage, Site
 from publisher.indexnow import key_of
 from publisher.page_cache import CachedAnswer
 from publisher.rendering import Renderer
+from publisher.replica import PageDatabase
 from publisher.site_requests import SiteRequests, brand_of, number_of
 
 _FEED_ENTRIES: Final = 20
@@ -27,7 +27,7 @@ _SVG: Final = "image/svg+xml"
 
 
 class SiteFiles:
-    def __init__(self, database: Database, requests: SiteRequests) -> None:
+    def __init__(self, database: PageDatabase, requests: SiteRequests) -> None:
         self._database = database
         self._requests = requests
 

@@ -6,12 +6,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from messaging import Database
 from publisher import store
 from publisher.domain import BrandSlug, PageSlug, Site, is_slug
 from publisher.erasure import is_erased
 from publisher.page_cache import CachedAnswer, PageCache, SiteVersions
 from publisher.rendering import Renderer
+from publisher.replica import PageDatabase
 from publisher.site_settings import URLS
 from publisher.urls import SiteUrls
 
@@ -49,7 +49,7 @@ def slug_of(request: Request) -> PageSlug:
 class SiteRequests:
     """Finds the sites that requests name, and keeps answers in `cache`."""
 
-    def __init__(self, database: Database, renderer: Renderer, cache: PageCache) -> None:
+    def __init__(self, database: PageDatabase, renderer: Renderer, cache: PageCache) -> None:
         self._database = database
         self._renderer = renderer
         self._cache = cache

@@ -11,8 +11,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chassis import DatabaseUnavailableError
-from messaging import Database
 from publisher.domain import BrandSlug, PageSlug
+from publisher.replica import PageDatabase
 from publisher.site_settings import store
 from publisher.site_settings.store import is_public_host
 from publisher.urls import TAKEN, SiteUrls
@@ -29,7 +29,7 @@ class CustomHosts:
     """The hosts that brands have set for their sites, read again every five seconds."""
 
     def __init__(
-        self, database: Database, urls: SiteUrls, clock: Callable[[], float] = time.monotonic
+        self, database: PageDatabase, urls: SiteUrls, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._database = database
         self._urls = urls
@@ -75,7 +75,7 @@ class CustomHostMiddleware:
         self,
         app: ASGIApp,
         *,
-        database: Database,
+        database: PageDatabase,
         urls: SiteUrls,
         unavailable: Callable[[Request, Exception], Awaitable[Response]],
         clock: Callable[[], float] = time.monotonic,

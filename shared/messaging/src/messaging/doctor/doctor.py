@@ -13,7 +13,7 @@ from envelope import Catalogue
 from messaging.broker.publisher import Publisher
 from messaging.doctor.broker import BrokerProbes
 from messaging.doctor.database import database_probes
-from messaging.doctor.findings import Finding, Status, run_in_turn
+from messaging.doctor.findings import Finding, Probe, Status, run_in_turn
 
 log = structlog.get_logger(__name__)
 
@@ -63,6 +63,11 @@ class Doctor:
         self._now = now
         self._running = asyncio.Lock()
         self._kept: tuple[float, Report] | None = None
+        self._own: list[tuple[str, Probe]] = []
+
+    def also(self, name: str, probe: Probe) -> None:
+        """Adds a probe of the service's own, which runs after the others."""
+        self._own.append((name, probe))
 
     def known(self, max_age: float) -> Report | None:
         """The report of a run that ended at most `max_age` seconds ago; None if there is none."""
@@ -91,4 +96,5 @@ class Doctor:
             BrokerProbes(self._publisher, self._service, self._catalogue).run(),
             run_in_turn(database_probes(self._connections, self._service, self._now)),
         )
-        return (*broker, *database)
+        own = await run_in_turn(self._own, skip_rest_if_first_fails=False)
+        return (*broker, *database, *own)
