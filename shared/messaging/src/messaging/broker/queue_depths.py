@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 import aio_pika
-from aio_pika.abc import AbstractConnection
+from aio_pika.abc import AbstractChannel, AbstractConnection
 
 from messaging.broker.connections import PublishingConnection, cancellation_as_connection_error
 from messaging.errors import BROKER_ERRORS
@@ -27,7 +27,7 @@ class QueueDepth:
 class QueueDepthReader:
     """Reads queues over a connection of its own, which publishes nothing: the broker blocks those that publish when it runs short.
 
-    The first read opens the connection, and later ones use it. One read at a time.
+    The first read opens the connection and its channel, and later ones use them. One read at a time.
 
     Args:
         url: the broker's, with a user that reads the queues.
@@ -38,6 +38,7 @@ class QueueDepthReader:
         self._url = url
         self._name = name
         self._connection: AbstractConnection | None = None
+        self._channel: AbstractChannel | None = None
         self._turn = asyncio.Lock()
 
     async def read(self, queues: Collection[str]) -> dict[str, QueueDepth]:
@@ -49,7 +50,7 @@ class QueueDepthReader:
             async with asyncio.timeout(_SECONDS), self._turn:
                 try:
                     for queue in queues:
-                        if (depth := await self._read(await self._open(), queue)) is not None:
+                        if (depth := await self._read(queue)) is not None:
                             found[queue] = depth
                 except BaseException:
                     # The next read opens another connection.
@@ -62,7 +63,7 @@ class QueueDepthReader:
         async with self._turn:
             await self._close()
 
-    async def _open(self) -> AbstractConnection:
+    async def _open(self) -> AbstractChannel:
         if self._connection is not None and not self._connection.connected.is_set():
             await self._close()
         if self._connection is None:
@@ -72,18 +73,22 @@ class QueueDepthReader:
                 client_properties={"connection_name": self._name},
                 connection_class=PublishingConnection,
             )
-        return self._connection
+        if self._channel is None or self._channel.is_closed:
+            self._channel = await self._connection.channel(publisher_confirms=False)
+        return self._channel
 
-    async def _read(self, connection: AbstractConnection, queue: str) -> QueueDepth | None:
-        # A missing queue closes its channel.
-        with suppress(aio_pika.exceptions.ChannelNotFoundEntity):
-            async with connection.channel(publisher_confirms=False) as channel:
-                told = (await channel.declare_queue(queue, passive=True)).declaration_result
-                return QueueDepth(told.message_count or 0, told.consumer_count or 0)
-        return None
+    async def _read(self, queue: str) -> QueueDepth | None:
+        channel = await self._open()
+        try:
+            told = (await channel.declare_queue(queue, passive=True)).declaration_result
+        except aio_pika.exceptions.ChannelNotFoundEntity:
+            # A missing queue closes its channel.
+            self._channel = None
+            return None
+        return QueueDepth(told.message_count or 0, told.consumer_count or 0)
 
     async def _close(self) -> None:
-        connection, self._connection = self._connection, None
+        connection, self._connection, self._channel = self._connection, None, None
         if connection is not None:
             with suppress(*BROKER_ERRORS):
                 await connection.close()
