@@ -12,6 +12,7 @@ from uuid import uuid4
 import asyncpg
 import httpx
 import pytest
+from starlette.applications import Starlette
 from structlog.testing import capture_logs
 
 from brandctl.local import postgres
@@ -19,15 +20,17 @@ from chassis.database.pool import Connections
 from chassis.observing.metrics import Families
 from chassis.testing import TcpProxy, eventually
 from envelope.brand import CATALOGUE
-from messaging import Database
+from messaging import Database, Service
 from messaging.broker.publisher import Publisher
 from messaging.doctor import Status
 from messaging.flow.relay import Relay
 from messaging.storage.migrations import migrate
 from publisher import replica as replicas
 from publisher import store
+from publisher.app import build
 from publisher.http_api import create_app
 from publisher.replica import Replica, ReplicaFirst, ReplicaMetrics
+from publisher.settings import Settings
 from publisher.store import RenderedArticle
 from publisher.urls import SiteUrls
 
@@ -253,3 +256,32 @@ async def test_another_database_is_never_used(
         assert "no standby of the service's own database" in other.trouble
     finally:
         await other.aclose()
+
+
+async def test_a_service_with_the_setting_has_the_probe_and_the_metrics_and_goes_on_without_a_standby(
+    make_database: Callable[[str], Awaitable[str]],
+) -> None:
+    def settings(**changes: Any) -> Settings:
+        return Settings(
+            database_url=url,
+            rabbitmq_url="amqp://127.0.0.1:1/",
+            service_key="a-key-for-tests-only-0123456789",
+            **changes,
+        )
+
+    url = await make_database("publisher")
+    without = build(settings())
+    assert "brand_engine_replica_used" not in await metrics_of(without)
+    service = build(settings(replica_database_url="postgresql://nobody:none@127.0.0.1:1/none"))
+    shown = await metrics_of(service)
+    assert "brand_engine_replica_used 0.0" in shown
+    assert 'brand_engine_site_answers_total{database="primary"} 0.0' in shown
+    report = await service.database.doctor.report()
+    (finding,) = [each for each in report.findings if each.probe == "replica"]
+    assert (finding.status, "it was not looked at yet" in finding.found) == (Status.WARNING, True)
+
+
+async def metrics_of(service: Service) -> str:
+    app = Starlette(routes=[service.metrics.route()])
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=ORIGIN) as client:
+        return (await client.get("/metrics")).text

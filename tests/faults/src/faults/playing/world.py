@@ -320,6 +320,13 @@ class FaultHarness:
         netloc = f"{parts.username}:{parts.password}@127.0.0.1:{proxy.port}"
         return proxy, parts._replace(netloc=netloc).geturl()
 
+    async def look_at(self, port: int) -> None:
+        """Looks at the copy of the worker's database on another server from now on: the one that took over."""
+        parts = urlsplit(self.servers.owner_url(self.database_url))
+        url = parts._replace(netloc=f"{parts.username}:{parts.password}@{parts.hostname}:{port}").geturl()
+        self.database = await asyncpg.create_pool(url, min_size=0, max_size=4, timeout=10)
+        self._cleanup.callback(self.database.terminate)
+
     async def balancer(self) -> tuple[ConnectionBalancer, str]:
         """A load balancer before the nodes of the cluster, and the URL that leads through it."""
         assert self.servers.cluster is not None, "this scenario has no cluster"

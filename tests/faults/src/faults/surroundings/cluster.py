@@ -67,11 +67,39 @@ class RabbitMqCluster:
             name = answer.raise_for_status().json()["leader"]
         return next(node for node in self.nodes if node.name == name)
 
+    async def cut_off(self, node: RabbitMqServer) -> None:
+        """Parts a node from the two others: their connections end, and neither side lets the other in again.
+
+        Clients reach every node as before. Nothing is silent: a node that only stops answering is `freeze`.
+        """
+        await node.evaluate(
+            "[begin erlang:set_cookie(Node, parted), erlang:disconnect_node(Node) end || Node <- nodes()]."
+        )
+        await eventually(lambda: self._is_away(node), within=30)
+
+    async def mend(self, node: RabbitMqServer) -> None:
+        """Lets a node that was cut off and the others find each other again."""
+        others = ", ".join(f"'{each.name}'" for each in self.nodes if each is not node)
+        await node.evaluate(f"[erlang:set_cookie(Node, erlang:get_cookie()) || Node <- [{others}]].")
+        await self._all_in()
+
+    async def is_spared(self, node: RabbitMqServer) -> bool:
+        """Whether every queue keeps a majority without this node, so that it may be stopped."""
+        async with httpx.AsyncClient(base_url=node.management_url, timeout=10, trust_env=False) as api:
+            answer = await api.get("/api/health/checks/node-is-quorum-critical")
+        return answer.status_code == httpx.codes.OK
+
+    async def _is_away(self, node: RabbitMqServer) -> bool:
+        """Whether the others have given it up."""
+        async with httpx.AsyncClient(base_url=self.last.management_url, timeout=10, trust_env=False) as api:
+            nodes = (await api.get("/api/nodes")).raise_for_status().json()
+        return not any(each["running"] for each in nodes if each["name"] == node.name)
+
     async def _all_in(self) -> None:
         await eventually(self._is_complete, within=30)
 
     async def _is_complete(self) -> bool:
-        async with httpx.AsyncClient(base_url=self.first.management_url, timeout=10, trust_env=False) as api:
+        async with httpx.AsyncClient(base_url=self.last.management_url, timeout=10, trust_env=False) as api:
             nodes = (await api.get("/api/nodes")).raise_for_status().json()
         running = [node for node in nodes if node["running"]]
         return len(running) == _NODES

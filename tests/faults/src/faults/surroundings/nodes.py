@@ -18,7 +18,7 @@ from typing import Final, Literal, Self
 
 import asyncpg
 
-from brandctl.local import postgres, rabbitmq
+from brandctl.local import ports, postgres, rabbitmq
 
 Resource = Literal["memory", "disk"]
 
@@ -174,6 +174,11 @@ class PostgresServer:
         return self._folder.with_name(f"{self._folder.name}.log")
 
     @property
+    def latest_log(self) -> Path:
+        """What it has logged since its last start."""
+        return self._node.child.log
+
+    @property
     def url(self) -> str:
         """Its superuser on the database `postgres`."""
         return self._node.url
@@ -243,6 +248,36 @@ class PostgresServer:
         standby = copied.start_again(log=folder.with_name(f"{folder.name}.log"))
         await asyncio.to_thread(standby.wait, 60.0)
         return standby
+
+    async def wait_for_standby(self) -> None:
+        """From now on a commit is answered once the standby has it on its disk, too.
+
+        Only where there is a standby that follows: every commit would wait for one.
+        """
+        connection = await asyncpg.connect(self.url)
+        try:
+            await connection.execute("alter system set synchronous_standby_names = '*'")
+            await connection.execute("select pg_reload_conf()")
+            async with asyncio.timeout(30):
+                while not await connection.fetchval(  # noqa: ASYNC110  (no event tells of it)
+                    "select exists (select from pg_stat_replication where sync_state = 'sync')"
+                ):
+                    await asyncio.sleep(0.05)
+        finally:
+            await connection.close()
+
+    async def come_back(self, *, after: postgres.PostgresNode) -> None:
+        """Starts this server, which was killed, as a standby of the one that has replaced it: so tools let an old primary in.
+
+        Where it has commits that the other one lacks, it cannot follow, and goes on answering and refusing writes.
+        """
+        address = (
+            f"host={ports.LOOPBACK} port={after.port} user={postgres.SUPERUSER} password={after.password}"
+        )
+        with (self._node.folder / "postgresql.conf").open("a") as conf:
+            conf.write(f"primary_conninfo = '{address}'\n")
+        (self._node.folder / "standby.signal").touch()
+        await self.start()
 
     async def standby_follows(self) -> bool:
         """Whether a standby has replayed what is committed by now."""
