@@ -26,7 +26,10 @@ GIVEN_SECRETS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Those that only somebody who knows them can make; `secrets.sh` says how."""
 
-OPTIONAL_SECRETS: Final[Mapping[str, frozenset[str]]] = {"oidc-client": frozenset({"secret"})}
+OPTIONAL_SECRETS: Final[Mapping[str, frozenset[str]]] = {
+    "oidc-client": frozenset({"secret"}),
+    "publisher-replica": frozenset({"url"}),
+}
 """Those that only some installations have; a pod starts without them."""
 
 _CERTIFICATE: Final = frozenset({"ca.crt", "tls.crt", "tls.key"})
