@@ -52,6 +52,8 @@ def test_a_service_can_be_configured_by_its_manifest(
     variables = environment_of(cluster, f"Deployment/{service}") | {"CORPUS": str(tmp_path)}
     if "GATEWAY_KEYS" in variables:
         variables["GATEWAY_KEYS"] = "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWY="  # no other text is one
+    if "REPLICA_DATABASE_URL" in variables:
+        variables["REPLICA_DATABASE_URL"] = "postgresql://a-user:a-password@postgres-ro:5432/publisher"
     for variable in os.environ:
         monkeypatch.delenv(variable)
     for variable, value in variables.items():
