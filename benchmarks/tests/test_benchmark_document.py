@@ -253,6 +253,7 @@ def test_a_whole_run_renews_every_block_and_every_picture(files: ReportFiles) ->
     assert "not measured" not in blocks["goals"]
     assert "| **ours** | **3** | **9** | **3** | **9** |" in blocks["latencies"]
     assert "| FastStream with inbox and outbox | 900 |" in blocks["chains"]
+    assert "calls to other systems, takes 5,000 messages/s" in blocks["single"]
     assert "| Dramatiq | not run |  | does not keep up |  |" in blocks["latencies"]
     assert "| live_confirmed p50 beside the raw batched loop | ≤ 1x | 0.5x | reached |" in blocks["goals"]
     assert "| live_confirmed p99 beside the raw batched loop | ≤ 1x | 2x | **missed** |" in blocks["goals"]

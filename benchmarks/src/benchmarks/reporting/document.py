@@ -144,6 +144,15 @@ def _rates(measurements: Measurements, scenario: str) -> str:
     return "\n".join(lines)
 
 
+def _single(measurements: Measurements) -> str:
+    found = [
+        row for row in measurements.rows if row.scenario == "single_handler" and row.counts and row.msgs_per_s
+    ]
+    if not found:
+        return "(Not measured in this run: a handler that is called for each message.)"
+    return f"A handler that is called for each message, for calls to other systems, takes {found[0].msgs_per_s:,.0f} messages/s."
+
+
 def _latencies(measurements: Measurements) -> str:
     lines = [
         "| system | 500/s: p50 ms | p99 ms | 5,000/s: p50 ms | p99 ms |",
@@ -230,6 +239,7 @@ _BLOCKS: Final[Mapping[str, Callable[[Measurements], str]]] = {
     "drains": lambda measurements: _rates(measurements, "drain_idempotent"),
     "chains": lambda measurements: _rates(measurements, "outbox_chain"),
     "tiers": _tiers,
+    "single": _single,
     "latencies": _latencies,
     "goals": _goals,
     "keyword": lambda measurements: keyword_cost.by_service(measurements.rows),
