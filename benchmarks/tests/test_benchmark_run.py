@@ -1,15 +1,20 @@
 """The frame on real servers: one tiny drain of ours, and a gate that sees what went missing or happened twice."""
 
 import json
+import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
+from benchmarks.load import feeder
+from benchmarks.load.messages import envelope, row_of
 from benchmarks.measuring import effects
 from benchmarks.measuring.drains import Drain, ids_in
 from benchmarks.run import BenchmarkRun
+from benchmarks.scenarios import latency
 from benchmarks.scenarios.console import console
 from benchmarks.servers import nodes
 from benchmarks.servers.nodes import Nodes
@@ -35,6 +40,46 @@ def test_a_tiny_drain_of_ours_gives_a_rate_and_where_the_processor_time_went(ser
 @pytest.mark.extended
 def test_the_gate_of_ours_passes_with_copies_and_a_killed_worker(servers: Nodes) -> None:
     assert Drain(servers, log=print).gate(programs.ours(), "T2", 1_500).verdict == "passed"
+
+
+@pytest.mark.extended
+def test_a_slow_open_loop_of_ours_gives_times(servers: Nodes, tmp_path: Path) -> None:
+    run = BenchmarkRun(servers, tmp_path, full=False, systems=[])
+    load = latency.measure(run, programs.ours(), 20, 2)
+    assert load.sent == 80
+    assert load.latency.messages <= 40
+    assert 0 < load.latency.p50 <= load.latency.p99 <= load.latency.worst
+
+
+@pytest.mark.extended
+def test_a_system_that_does_not_keep_up_has_no_figure(servers: Nodes, tmp_path: Path) -> None:
+    program = tmp_path / "idle.py"
+    program.write_text(_IDLE)
+    idle = programs.System("idle", (sys.executable, str(program)), "broker", 1.0, feeding="itself")
+    run = BenchmarkRun(servers, tmp_path, full=False, systems=[])
+    with pytest.raises(latency.BehindError, match="does not keep up: 0 of 60 messages"):
+        latency.measure(run, idle, 20, 1)
+
+
+_IDLE = """
+import json, signal, sys
+match sys.argv[1]:
+    case "work":
+        print("ready", flush=True)
+        signal.sigwait({signal.SIGTERM})
+    case "feed":
+        print(json.dumps({"began_at": "2027-01-01T00:00:00+00:00", "sent": 60, "refused": 0, "worst_lag_ms": 0}))
+"""
+
+
+def test_messages_are_fed_in_the_form_of_each_library() -> None:
+    row = row_of(envelope(7, datetime(2027, 1, 1, tzinfo=UTC)))
+    assert feeder.FORMS["ours"](row) == row
+    plain, actor = feeder.FORMS["plain"](row), feeder.FORMS["dramatiq"](row)
+    assert (plain.exchange, plain.routing_key, plain.body) == ("", "research", row.body)
+    told = json.loads(actor.body)
+    assert (told["actor_name"], told["kwargs"]) == ("on_research_requested", {})
+    assert told["args"] == [json.loads(row.body)]
 
 
 def test_effects_are_judged_and_timed_by_their_commits(servers: Nodes, tmp_path: Path) -> None:

@@ -70,7 +70,7 @@ class ProcessorCosts:
 
 @dataclass(frozen=True, slots=True)
 class Assumptions:
-    """What nobody measured: how brands work, how much of a machine may be used, and prices."""
+    """Without a measurement: how brands work, how much of a machine may be used, and prices."""
 
     keywords: float = 30.0
     """Of an average brand a month."""

@@ -23,7 +23,7 @@ _FIRST_FINAL: Final = 200
 
 
 @dataclass(slots=True)
-class _Answer:
+class _PartialAnswer:
     """An answer as it comes."""
 
     done: asyncio.Future[None]
@@ -39,7 +39,7 @@ class _Connection(asyncio.Protocol):
 
     def __init__(self, lost: Callable[["_Connection"], None]) -> None:
         self._lost = lost
-        self._answer: _Answer | None = None
+        self._answer: _PartialAnswer | None = None
         self._parser: Any = None
         self._heard_at = 0.0
         self.transport: asyncio.Transport | None = None
@@ -55,7 +55,7 @@ class _Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._answer is None:
-            self.abort()  # nobody has asked for it
+            self.abort()  # no request is open
             return
         self._heard_at = asyncio.get_running_loop().time()
         try:
@@ -102,7 +102,7 @@ class _Connection(asyncio.Protocol):
 
     # -- a request
 
-    async def ask(self, request: bytes, seconds: float | None) -> _Answer:
+    async def ask(self, request: bytes, seconds: float | None) -> _PartialAnswer:
         """Sends a request; returns its answer.
 
         Args:
@@ -114,7 +114,7 @@ class _Connection(asyncio.Protocol):
         """
         assert self.transport is not None
         loop = asyncio.get_running_loop()
-        answer = self._answer = _Answer(loop.create_future())
+        answer = self._answer = _PartialAnswer(loop.create_future())
         self._parser = httptools.HttpResponseParser(self)
         self.is_reusable = False
         self._heard_at = loop.time()
@@ -134,7 +134,7 @@ class _Connection(asyncio.Protocol):
                 timer.cancel()
         return answer
 
-    def _end_silence(self, answer: _Answer, seconds: float) -> None:
+    def _end_silence(self, answer: _PartialAnswer, seconds: float) -> None:
         if answer is not self._answer or answer.done.done():
             return
         loop = asyncio.get_running_loop()
@@ -203,7 +203,7 @@ class WholeAnswers:
             self._under_way.discard(ended)
         return httpx.Response(answer.status, headers=answer.headers, content=b"".join(answer.parts))
 
-    async def _ask(self, request: httpx.Request, seconds: Mapping[str, float | None]) -> _Answer:
+    async def _ask(self, request: httpx.Request, seconds: Mapping[str, float | None]) -> _PartialAnswer:
         told = _written(request)
         place = request.url.host, request.url.port or 80
         connection = self._reused(place) or await self._connected(place, seconds.get("connect"))
@@ -293,7 +293,7 @@ def _abort_made(task: asyncio.Task[_Connection]) -> None:
 
 
 def _written(request: httpx.Request) -> bytes:
-    """The request as it is sent. Raises httpx.LocalProtocolError for a header that nobody could read."""
+    """The request as it is sent. Raises httpx.LocalProtocolError for a header that cannot be sent."""
     lines = [request.method.encode() + b" " + request.url.raw_path + b" HTTP/1.1"]
     for name, value in request.headers.raw:
         if _UNSENDABLE.search(value) or _UNSENDABLE.search(name):

@@ -162,7 +162,7 @@ async def _end(
         world: with workers that are under way again.
         pair: with the standby as the primary.
         gone: effects that the old primary had and the new one has not.
-        loss: what a service is told of it.
+        loss: the notice that a service gets of it.
     """
     await pair.primary.come_back(after=pair.standby)
     if gone:
@@ -198,7 +198,7 @@ async def _end(
 def judge_loss(
     lost: Collection[str], gone: Sequence[HandlerEffect], loss: CommitLoss | None
 ) -> Iterator[Violation]:
-    """Only what the standby never had may be lost, and a service is told of a time from which on all of that is."""
+    """Only what the standby never had may be lost, and a service gets a time after which all of it was written."""
     if more := set(lost) - {each.command for each in gone}:
         yield Violation(1, f"lost, although the standby had it: {len(more)} ({min(more)}, …)")
     if not gone:
