@@ -121,3 +121,29 @@ def test_the_table_of_the_document_is_what_the_command_makes(
     assert page.read_text() == (DOCUMENTS / "scaling.md").read_text(), "`make cells DOCS=1`"
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith(("| log", "| Zipf"))]
     assert Counter(line.split("|")[1].strip() for line in rows) == {"log-normal": 7, "Zipf": 3}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("--brands 0", "argument --brands: 0 is too small; more than 0"),
+        ("--cells 3 0", "argument --cells: 0 is too small"),
+        ("--cells many", "invalid int value: 'many'"),
+        ("--bound 1.5", "argument --bound: 1.5 is too large; at most 1"),
+        ("--keywords nan", "argument --keywords: nan is too small"),
+        ("--disk inf", "argument --disk: inf is too large"),
+        ("--posts -1", "argument --posts: -1 is too small; 0 or more"),
+    ],
+)
+def test_wrong_arguments_are_refused_by_name(
+    arguments: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cells.parser().parse_args(arguments.split())
+    assert ended.value.code == 2
+    assert words in capsys.readouterr().err
+
+
+def test_brands_may_have_no_posts_and_machines_no_price() -> None:
+    told = cells.parser().parse_args(["--posts", "0", "--price", "0"])
+    assert (told.posts, told.price, told.cells) == (0.0, 0.0, None)

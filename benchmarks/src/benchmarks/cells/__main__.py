@@ -4,7 +4,7 @@ import argparse
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from typing import Final, Self, TypeVar
 
@@ -154,15 +154,61 @@ def _at(ordered: Sequence[Share], share: float) -> Share:
     return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.cells", description=__doc__)
-    parser.add_argument("--brands", type=int, default=BRANDS)
-    parser.add_argument("--seed", type=int, default=SEED)
-    parser.add_argument("--cells", type=int, nargs="+", help="how many (default: 1 to 1,000)")
+_HELP: Final = {
+    "keywords": "of an average brand a month",
+    "months": "how long brands have been working",
+    "views": "of an article a month",
+    "posts": "of a keyword",
+    "busy": "the busiest hour beside the average one",
+    "bound": "share of a cell's machines that may be used, up to 1",
+    "price": "US dollars a month for a machine",
+    "disk": "gigabytes of a machine",
+    "disk_price": "US dollars a month for a gigabyte",
+}
+"""One for each field of `Assumptions`."""
+
+
+_MAY_BE_ZERO: Final = frozenset({"views", "posts", "price", "disk_price"})
+
+
+def _number(
+    kind: Callable[[str], Share], *, zero: bool = False, most: float = sys.float_info.max
+) -> Callable[[str], Share]:
+    """Reads a finite number above zero, or from zero on, up to `most`."""
+
+    def read(text: str) -> Share:
+        value = kind(text)
+        if value > most:
+            raise argparse.ArgumentTypeError(f"{text} is too large; at most {most:g}")
+        if not (value > 0 or (zero and value == 0)):
+            raise argparse.ArgumentTypeError(f"{text} is too small; {'0 or more' if zero else 'more than 0'}")
+        return value
+
+    # For argparse's own message about what is no number at all.
+    read.__name__ = getattr(kind, "__name__", "number")
+    return read
+
+
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(
+        prog="python -m benchmarks.cells",
+        description=__doc__,
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    add = made.add_argument
+    add("--brands", type=_number(int), default=BRANDS, help="in all cells together")
+    add("--seed", type=int, default=SEED, help="of the sizes that are drawn")
+    add("--cells", type=_number(int), nargs="+", default=None, help="how many; without it, 1 to 1,000")
     for each in fields(Assumptions):
-        parser.add_argument(f"--{each.name.replace('_', '-')}", type=type(each.default), default=each.default)
-    parser.add_argument("--docs", action="store_true", help="write the table into docs/scaling.md")
-    told = vars(parser.parse_args())
+        most = 1.0 if each.name == "bound" else sys.float_info.max
+        kind = _number(type(each.default), zero=each.name in _MAY_BE_ZERO, most=most)
+        add(f"--{each.name.replace('_', '-')}", type=kind, default=each.default, help=_HELP[each.name])
+    add("--docs", action="store_true", help="write the table into docs/scaling.md")
+    return made
+
+
+def main() -> None:
+    told = vars(parser().parse_args())
     assumed = Assumptions(**{each.name: told[each.name] for each in fields(Assumptions)})
     cells = CELLS if told["cells"] is None else dict.fromkeys(CELLS, told["cells"])
     processor = ProcessorCosts.measured()
