@@ -136,12 +136,21 @@ async def test_three_views_by_form_and_by_dragging(
     await page.goto(url + address(planned, "list"))
     await page.locator(f"#post-{planned.post} > button").focus()
     await page.keyboard.press("Enter")
-    form = page.locator(f"#move-post-{planned.post} form").first
+    form = page.locator(f"#move-post-{planned.post} form")
     await form.locator("[name=date]").fill((local.date() + timedelta(days=2)).isoformat())
-    await form.locator("button").focus()
+    await form.get_by_role("button", name="Move", exact=True).focus()
     await page.keyboard.press("Enter")
     await expect(page.locator("[role=status].notice")).to_contain_text("Moved to")
     assert await planned.post_time(planned.post) == local + timedelta(days=2)
+
+    # Its other buttons need no time in the fields.
+    await page.goto(url + address(planned, "list"))
+    await page.locator(f"#post-{planned.post} > button").click()
+    await form.locator("[name=date]").fill("")
+    await form.locator("[formaction$='/slot']").click()
+    await expect(page.locator("[role=status].notice")).to_be_visible()
+    assert (await planned.social.get_calendar_entry(planned.post))["in_queue"]
+    await planned.social.move_post(planned.post, at=local + timedelta(days=2))
 
     # Dragged to another day, it keeps its time of day; where the rules say no, the page says why.
     await page.set_viewport_size({"width": 1280, "height": 1200})

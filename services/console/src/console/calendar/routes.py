@@ -104,15 +104,17 @@ async def _show(
     tried: "_EntryPress | None" = None,
 ) -> Response:
     now = datetime.now(UTC)
-    zones, connected, known_links = await asyncio.gather(
-        _zones(viewer, brand, query.get("zone", "")),
-        connected_names(viewer, brand),
-        links.links_of(viewer, brand),
+
+    async def read_in_zone() -> tuple[_Zones, date, CalendarQuery, _CalendarReading]:
+        zones = await _zones(viewer, brand, query.get("zone", ""))
+        today = now.astimezone(zones.chosen).date()
+        wanted = CalendarQuery.of(query, today)
+        return zones, today, wanted, await _read(viewer, brand, wanted, zones.chosen)
+
+    (zones, today, wanted, read), connected, known_links = await asyncio.gather(
+        read_in_zone(), connected_names(viewer, brand), links.links_of(viewer, brand)
     )
     zone = zones.chosen
-    today = now.astimezone(zone).date()
-    wanted = CalendarQuery.of(query, today)
-    read = await _read(viewer, brand, wanted, zone)
     accounts = zones.slots["items"] if zones.slots else []
     entries = [
         *views.article_entries(brand, read.articles, zone, now),

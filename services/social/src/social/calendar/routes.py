@@ -96,7 +96,9 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
         return conditional(answer.model_dump_json(), if_none_match)
 
     # Before the route of a post, whose id is in the same place.
-    @routes.get("/days", summary="List the calendar day by day")
+    @routes.get(
+        "/days", summary="List the calendar day by day", response_model=PostCalendarDays, responses=READ
+    )
     async def list_calendar_days(
         caller: MayRead,
         brand: Brand,
@@ -104,7 +106,8 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
         days: Annotated[int, Query(ge=1, le=MOST_DAYS, description="Days in a row.")] = 7,
         zone: calendars.Zone = "UTC",
         a_day: Annotated[int, Query(ge=1, le=MOST_A_DAY, description="Entries of each day at most.")] = 5,
-    ) -> PostCalendarDays:
+        if_none_match: IfNoneMatch = None,
+    ) -> Response:
         """The first posts of each day, with the number of all: a month is one answer, however many posts it has."""
         clocks = calendars.clocks(zone)
         wanted = [first + timedelta(days=number) for number in range(days)]
@@ -112,7 +115,7 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
         if caller.may_see(brand):
             async with database.connection() as connection:
                 found = await entries.days(connection, brand, wanted, clocks, limit=a_day)
-        return PostCalendarDays(
+        answer = PostCalendarDays(
             items=tuple(
                 PostCalendarDay(
                     day=each.day,
@@ -123,6 +126,7 @@ def entry_routes(database: Database, due: DuePosts) -> APIRouter:
                 for each in found
             )
         )
+        return conditional(answer.model_dump_json(), if_none_match)
 
     @routes.get("/{post_id}", summary="Read the time of a post", responses=UNKNOWN)
     async def get_calendar_entry(
