@@ -9,6 +9,7 @@ import asyncpg
 from envelope.brand.payloads import SocialCreate
 
 LIST = "/v1/brands/daily-grind/posts"
+NEWEST = "/v1/brands/daily-grind/newest-posts"
 
 
 async def listed(social: Any, **query: str) -> list[Any]:
@@ -56,6 +57,15 @@ async def test_all_posts_of_a_brand_are_found_newest_first(
     for query, count in (({}, 3), ({"state": "waiting"}, 1), ({"q": "%"}, 0)):
         counted = await social.api.get("/v1/brands/daily-grind/post-counts", params=query)
         assert counted.json() == {"count": count, "is_exact": True}
+
+    asked = {"channel": ["mastodon", "feed", "mastodon-eu", "elsewhere"]}
+    newest = (await social.api.get(NEWEST, params=asked)).json()["items"]
+    assert [each["channel"] for each in newest] == asked["channel"]
+    assert [[each["title"] for each in of["posted"]] for of in newest] == [[], ["Tea is steeped"], [], []]
+    assert [of["failed"] for of in newest] == [[found[0]], [], [found[0]], []]
+    assert (await social.api.get(NEWEST)).status_code == 422
+    assert (await social.api.get(NEWEST, params={"channel": ["mastodon"] * 51})).status_code == 422
+    assert (await social.http.get(NEWEST, params=asked)).status_code == 401
 
     pages: list[Any] = []
     after: dict[str, str] = {}

@@ -27,6 +27,9 @@ MOST_COUNTED_WITH_WORDS: Final = 2_000
 """The same for a filter with words: each of those posts is read."""
 _BY_WORDS: Final = "$1::text is not null"
 """Instead of the brand's own condition, where the words contain it: so only the indexes of words serve."""
+_MOST_CHANNELS: Final = 50
+"""Of one request for their newest posts."""
+_NEWEST_ON_A_CHANNEL: Final = 10
 _MOST_READ: Final = 300
 """The newest posts in which words are looked for, before the indexes of words are asked. A word in every sixth post fills a page."""
 _JOINERS: Final = "-_./@:+&%~=?#<>"
@@ -321,6 +324,22 @@ def _sources(wanted: PostFilter, of_brand: str = "brand_slug = $1") -> list[str]
     return [each.replace("{of_brand}", of_brand) for each in sources]
 
 
+class NewestOnChannel(View):
+    """How a channel did last."""
+
+    channel: Annotated[str, Field(examples=["mastodon"])]
+    """As it was asked about."""
+    posted: tuple[ListedPost, ...]
+    """The newest posts that went out."""
+    failed: tuple[ListedPost, ...]
+    """The newest posts that failed."""
+
+
+class NewestOnChannels(View):
+    items: tuple[NewestOnChannel, ...]
+    """In the order of the request."""
+
+
 def post_search_routes(database: Database) -> APIRouter:
     routes = router("/brands/{slug}", tags=["posts"])
 
@@ -345,6 +364,39 @@ def post_search_routes(database: Database) -> APIRouter:
             items=tuple(ListedPost.model_validate(each) for each in found[:limit]),
             next=_cursor(found[:limit]) if len(found) > limit else None,
         )
+
+    @routes.get("/newest-posts", summary="Newest posts of channels", responses=UNKNOWN)
+    async def list_newest_posts(
+        caller: MayRead,
+        slug: OfBrand,
+        channel: Annotated[
+            list[Annotated[str, Field(min_length=1, max_length=100, pattern=WITHOUT_NUL)]],
+            Query(
+                description="A channel or account; once for each.", min_length=1, max_length=_MOST_CHANNELS
+            ),
+        ],
+    ) -> NewestOnChannels:
+        """The newest posts of each of these channels that went out and that failed, ten of each at most."""
+        caller.check_visible(slug)
+
+        async def newest(connection: Connection, name: str, state: PostState) -> tuple[ListedPost, ...]:
+            wanted = PostFilter(state, channel=name)
+            found = await search_posts(connection, slug, wanted, after=None, limit=_NEWEST_ON_A_CHANNEL)
+            return tuple(map(ListedPost.model_validate, found))
+
+        async with database.connection() as connection:
+            return NewestOnChannels(
+                items=tuple(
+                    [
+                        NewestOnChannel(
+                            channel=each,
+                            posted=await newest(connection, each, PostState.POSTED),
+                            failed=await newest(connection, each, PostState.FAILED),
+                        )
+                        for each in channel
+                    ]
+                )
+            )
 
     @routes.get("/post-counts", summary="Number of a brand's posts", responses=UNKNOWN)
     async def get_post_count(

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from chassis.http.api import add_routes
 from chassis.http.callers import Scope
+from client import RefusedError
 from console.accounts import account_routes, views
 from console.accounts.account_routes import may_ask
 from console.accounts.kinds import KINDS
@@ -34,7 +35,6 @@ from integrations.sites import SITES
 NAVIGATION: Final = (NavigationEntry("accounts", "/b/{brand}/accounts", 70),)
 DONE: Final = ("removed", "target_set", "target_reset")
 """What a page says was done, by the word in its address."""
-_SHOWN: Final = 10
 _FAILED: Final = 200
 """Newest failed publications that are read, for the last one of each target."""
 _LONGEST_NAME: Final = 40
@@ -56,16 +56,7 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
     parts = {"accounts": None, **await viewer.gather(**calls)}
     about, targets, failed = parts["about"], parts["targets"], parts["failed"]
     channels: list[str] = about["channels"] if about else []
-    posts = await viewer.gather(
-        **{
-            f"{state}-{channel}": viewer.social.list_brand_posts(
-                brand, state=state, channel=channel, limit=_SHOWN
-            )
-            for channel in channels
-            for state in ("posted", "failed")
-        }
-    )
-    away = next((each for each in posts.values() if not each), None)
+    posts = (await viewer.gather(posts=_newest_posts(viewer, brand, channels)))["posts"]
     return page(
         request,
         viewer,
@@ -73,14 +64,12 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
         **parts,
         brand=brand,
         done=done_word(request, DONE),
-        posts=away,
+        posts=posts,
         tones=views.CHANNEL_TONES,
         channels=[
-            views.channel_line(each, posts[f"posted-{each}"]["items"], posts[f"failed-{each}"]["items"])
-            for each in channels
-        ]
-        if away is None
-        else [],
+            views.channel_line(each["channel"], each["posted"], each["failed"])
+            for each in (posts["items"] if posts else ())
+        ],
         target_lines=views.target_lines(
             about["targets"] if about else [],
             targets["items"] if targets else [],
@@ -94,6 +83,18 @@ async def list_accounts(request: Request, brand: str, viewer: Viewer) -> Respons
         may_list=may_list,
         may_connect=may_ask(viewer, Scope.ADMIN),
     )
+
+
+async def _newest_posts(viewer: PageViewer, brand: str, channels: list[str]) -> Any:
+    """The newest posts of each channel; None without channels, and from a social of an earlier version."""
+    if not channels:
+        return None
+    try:
+        return await viewer.social.list_newest_posts(brand, channel=channels)
+    except RefusedError as error:
+        if error.status == HTTPStatus.NOT_FOUND:
+            return None
+        raise
 
 
 @router.get("/b/{brand}/accounts/targets")

@@ -19,7 +19,8 @@ from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
 
 NAVIGATION: Final = (NavigationEntry("home", "/b/{brand}", 10),)
-BRANDS: Final = 100
+BRANDS: Final = 50
+"""Of a page."""
 _WEEK: Final = timedelta(days=7)
 _SHOWN: Final = 5
 router = APIRouter(include_in_schema=False)

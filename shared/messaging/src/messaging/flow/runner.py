@@ -347,7 +347,10 @@ class QueueRunner:
         self._finished_any.set()
 
     async def _attempt(self, incoming: IncomingMessage, *, alone: bool = False) -> None:
-        """Runs a single handler; afterwards `incoming` has a record or a failure."""
+        """Runs a single handler; afterwards `incoming` has a record or a failure.
+
+        It needs a task of its own: the fields of its log lines end with the task's context.
+        """
         assert isinstance(incoming.handler, OnEach)
         assert incoming.message is not None
         # Here and not on arrival: it may have waited for its slot, or be a copy of a message in work.
@@ -365,12 +368,8 @@ class QueueRunner:
         began = self._attempts[incoming] = perf_counter()
         # Logs of a grouped record's write still name this message's span.
         log_of_message = structlog.get_logger(__name__, **context, **logs.ids_of(incoming.span))
-        chain = _chain_of(incoming.message)
-        with (
-            structlog.contextvars.bound_contextvars(**context),
-            traces.activated(incoming.span),
-            chain_headers.within(chain),
-        ):
+        structlog.contextvars.bind_contextvars(**context)
+        with traces.activated(incoming.span), chain_headers.within(_chain_of(incoming.message)):
             try:
                 async with asyncio.timeout(self.policy.handler_timeout):
                     incoming.record = await incoming.handler.handler(
@@ -457,7 +456,9 @@ class QueueRunner:
                 "look for out of memory or a native fault, then replay",
             )
         elif isinstance(incoming.handler, OnEach):
-            await self._attempt(incoming, alone=True)
+            await asyncio.create_task(
+                self._attempt(incoming, alone=True), name=f"{self.queue} {incoming.event_id}"
+            )
         await self._settle([incoming])
         self._marked.pop(incoming.event_id, None)
 

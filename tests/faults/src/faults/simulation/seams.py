@@ -112,7 +112,7 @@ def _replacements() -> Iterator[Replacement]:
     yield messaging.observing.spans, "start_process_span", lambda *_, **__: opentelemetry.trace.INVALID_SPAN
     yield chassis.observing.traces, "current_headers", dict
     yield messaging.flow.failures, "traceback", SimpleNamespace(format_exception=lambda _: ["stack"])
-    yield structlog.contextvars, "bound_contextvars", lambda **_: nullcontext()
+    yield structlog.contextvars, "bind_contextvars", lambda **_: {}
     yield opentelemetry.trace, "use_span", lambda *_, **__: nullcontext()
 
 
