@@ -223,6 +223,17 @@ async def test_readers_keep_to_their_schedule_and_time_each_kind_of_page() -> No
     assert all(ms >= 0 for each in seen.values() for ms in each.milliseconds)
 
 
+def test_pages_are_opened_in_turns_of_changing_order_and_in_the_same_ones_in_each_run() -> None:
+    visits = [(str(number), f"/{number}", "ada") for number in range(20)]
+    opened = readers.in_turns(visits, 50)
+    assert len(opened) == 50
+    first, second, rest = opened[:20], opened[20:40], opened[40:]
+    assert sorted(first) == sorted(second) == sorted(visits)
+    assert first != second
+    assert len(set(rest)) == 10
+    assert readers.in_turns(visits, 50) == opened
+
+
 # -- visitors ----------------------------------------------------------------------------------------------------------
 
 

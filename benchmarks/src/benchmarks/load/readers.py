@@ -1,11 +1,12 @@
 """People who open pages, on a fixed schedule, in a process of its own: `python -m benchmarks.load.readers URL` reads JSON, prints JSON.
 
-JSON has `rate` (pages a second), `seconds` and `visits`: lists of a kind, an address and a cookie, which are asked for in turn. A
-page is timed from when it was to be asked for to its last byte, so that waiting for an earlier one counts.
+JSON has `rate` (pages a second), `seconds` and `visits`: lists of a kind, an address and a cookie, which are asked for in turn, each
+turn in another order. A page is timed from when it was to be asked for to its last byte, so that waiting for an earlier one counts.
 """
 
 import asyncio
 import json
+import random
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -75,14 +76,24 @@ class Browsers:
         return await asyncio.open_connection(self._host, self._port, limit=1 << 20)
 
 
+def in_turns(visits: Sequence[tuple[str, str, str]], count: int) -> list[tuple[str, str, str]]:
+    """So many visits, turn by turn, the same in each run.
+
+    In one order, a page always follows the same other page, whose work it waits for, and may keep step with work that returns.
+    """
+    turns = -(-count // len(visits))
+    return [each for turn in range(turns) for each in random.Random(turn).sample(visits, len(visits))][:count]
+
+
 async def read(
     url: str, visits: Sequence[tuple[str, str, str]], *, rate: float, seconds: float
 ) -> dict[str, KindOfPage]:
     browsers, seen = Browsers(url), defaultdict[str, KindOfPage](KindOfPage)
+    wanted = in_turns(visits, max(int(rate * seconds), 1))
     began = perf_counter()
 
     async def one(number: int) -> None:
-        kind, address, cookie = visits[number % len(visits)]
+        kind, address, cookie = wanted[number]
         due = began + number / rate
         await asyncio.sleep(due - perf_counter())
         status, length = await browsers.get(address, cookie)
@@ -91,7 +102,7 @@ async def read(
         seen[kind].bytes += length
 
     async with asyncio.timeout(seconds + _SLOWEST_SECONDS), asyncio.TaskGroup() as group:
-        for number in range(max(int(rate * seconds), 1)):
+        for number in range(len(wanted)):
             group.create_task(one(number))
     await browsers.close()
     return seen
