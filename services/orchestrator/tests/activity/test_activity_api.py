@@ -1,7 +1,6 @@
 """How brands fare, in one answer: what waits, what the last audit found, what came of keywords of late."""
 
 import json
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import asyncpg
@@ -26,13 +25,6 @@ async def activity(api: httpx.AsyncClient, **asked: Any) -> dict[str, Any]:
     answer.raise_for_status()
     found: dict[str, Any] = answer.json()
     return found
-
-
-async def analyze(url: str) -> None:
-    owner = await asyncpg.connect(url)
-    for table in ("keywords", "cycles", "brands"):
-        await owner.execute(f"vacuum analyze {table}")
-    await owner.close()
 
 
 async def test_what_came_of_keywords_is_counted_by_brand(
@@ -110,7 +102,10 @@ async def test_posts_that_wait_are_counted_without_a_look_at_other_keywords(
             json.dumps([{"platform": "x", "url": None, "reason": "needs_review: read it"}]),
         )
         oldest = await connection.fetchval("select min(moved_at) from keywords where posts <> '[]'")
-        await analyze(database_roles.owner(orchestrator_url))
+        owner = await asyncpg.connect(database_roles.owner(orchestrator_url))
+        for table in ("keywords", "cycles", "brands"):
+            await owner.execute(f"vacuum analyze {table}")
+        await owner.close()
         await connection.execute("set enable_seqscan = off")
         explained: Any = ExplainedConnection(connection)
         found = await read_activity(explained, slugs=None, after="", limit=10, since=None)
@@ -118,21 +113,3 @@ async def test_posts_that_wait_are_counted_without_a_look_at_other_keywords(
     assert {each["waiting_since"] for each in found} == {oldest}
     assert ("Index Only Scan", "keywords_with_waiting_posts_since") in explained.scans
     assert explained.rows_read < 20, explained.scans
-
-
-async def test_a_kept_plan_reads_what_moved_of_late_alone(
-    orchestrator_database: Database, orchestrator_url: str, database_roles: Roles, api: httpx.AsyncClient
-) -> None:
-    for slug in ("acme", "rival"):
-        for cycle in range(10):
-            await brand_with_keywords(api, slug, [f"tea {cycle}.{number}" for number in range(50)])
-    async with orchestrator_database.connection() as connection:
-        await connection.execute(
-            "update keywords set moved_at = now() - interval '30 days' where position > 1 or keyword like 'tea 9%'"
-        )
-        await analyze(database_roles.owner(orchestrator_url))
-        await connection.execute("set enable_seqscan = off")
-        explained: Any = ExplainedConnection(connection, keeps_plans=True)
-        week_ago = datetime.now(UTC) - timedelta(days=7)
-        await read_activity(explained, slugs=None, after="", limit=10, since=week_ago)
-    assert explained.rows_read < 100, explained.scans
