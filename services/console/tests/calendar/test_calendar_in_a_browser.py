@@ -80,6 +80,10 @@ async def test_a_move_is_made_once_and_a_refused_one_says_why(
     assert (await planned.social.get_post(planned.post))["state"] == "waiting"
 
     draft = f"{CALENDAR}/articles/{planned.draft}"
+    past = await move(person, f"{draft}/move", at - timedelta(days=2000), "d0")
+    assert past.status_code == 422
+    assert "This time has gone by." in past.text
+    assert "publish_at" not in past.text
     later = planned.base + timedelta(days=1)
     assert (await move(person, f"{draft}/move", later, "d1")).status_code == 303
     scheduled = (await planned.orchestrator.get_draft(planned.draft))["scheduled"]

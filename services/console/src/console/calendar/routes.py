@@ -315,6 +315,9 @@ async def change_entry(press: Press, verb: Verb) -> Response:
         )
         if at is None:
             return await press.refused(press.viewer.t("calendar.bad_time"))
+        if at <= datetime.now(UTC):
+            # The services refuse it too, but name their own fields.
+            return await press.refused(press.viewer.t("calendar.gone_by"), HTTPStatus.UNPROCESSABLE_ENTITY)
 
     async def act() -> Response:
         moved, undo = await (_change_article if press.kind == "articles" else _change_post)(press, verb, at)
