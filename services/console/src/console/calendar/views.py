@@ -15,7 +15,7 @@ KINDS: Final = ("article", "post", "schedule", "slot")
 WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 TONES: Final = {"late": "warn", "in_doubt": "bad", "failed": "bad", "posted": "good"}
 LISTED_DAYS: Final = 14
-SHOWN_IN_A_DAY: Final = {"week": 30, "month": 3}
+SHOWN_IN_A_DAY: Final = {"week": 15, "month": 3}
 """Entries of a day in a view; its list has the rest."""
 _SHOWN_FIRINGS: Final = 3
 """Firings of one schedule on one day; the last of them says how many more there are."""
