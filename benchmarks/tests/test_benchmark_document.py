@@ -44,6 +44,15 @@ FLOOR = {
     "added_to_floor": 0.75,
     "added_ms_by_step": {"event loop, sockets": 2.1, "threads": -0.2, "the rest": 2.1},
 }
+WORKER = {
+    "samples": 900,
+    "cpu_ms": {"python": 0.1041, "database": 0.0324, "broker": 0.025},
+    "cpu_ms_by_function": [
+        {"function": "messaging.flow.runner:QueueRunner._attempt", "through": "log lines", "ms": 0.0251},
+        {"function": "event loop, sockets", "through": "", "ms": 0.02},
+        {"function": "the rest", "through": "", "ms": 0.059},
+    ],
+}
 BEHIND = "failed: no figure: does not keep up: 9 of 60,000 messages at the last one's time"
 BROKEN = "failed: no figure: a | worker <ended> with code 1:\nthe end of its log"
 
@@ -132,6 +141,8 @@ def whole_run() -> list[ResultRow]:
         ResultRow("pipeline_keywords", "ours, instant writer", msgs_per_s=60.0, gate="passed"),
         ResultRow("pipeline_profile", "ours", extra=profile),
         ResultRow("pipeline_profile", "ours, instant writer", extra=profile),
+        ResultRow("worker_profile", "ours, single_handler", gate="passed", extra=WORKER),
+        ResultRow("worker_profile", "ours, dup_storm", gate=BROKEN),
         ResultRow("pipeline_floor", "ours", gate="passed", rounds=[0.7, 0.6, 0.8], extra=FLOOR),
         ResultRow("api_submit", "ours, 10,000 keywords", p50_ms=700.0, cpu_s_per_1k=CPU, gate="passed"),
         ResultRow("site_pages", "ours, 304", p99_ms=3.0, cpu_s_per_1k=CPU, gate="passed", extra={"per_s_of_a_core": 5_183.0}),
@@ -279,6 +290,17 @@ def test_a_whole_run_renews_every_block_and_every_picture(files: ReportFiles) ->
         "",
         "The services add 0.75 times the floor.",
         "Of Python's part they add, in ms (sampled in a turn of its own): event loop, sockets 2.1, threads -0.2, the rest 2.1.",
+    ]
+    assert blocks["workers"].splitlines() == [
+        "`single_handler`: Python 104 µs a message; beside it database 32.4, broker 25.",
+        "",
+        "| function | called | CPU µs |",
+        "|---|---|---|",
+        "| `messaging.flow.runner:QueueRunner._attempt` | log lines | 25.1 |",
+        "| event loop, sockets |  | 20 |",
+        "| the rest |  | 59 |",
+        "",
+        "`dup_storm`: no figure: failed: no figure: a \\| worker &lt;ended> with code 1:.",
     ]
     assert "CPU ms for a keyword, the median of 3 turns of 600 keywords each" in blocks["floor"]
     assert (

@@ -14,7 +14,7 @@ from benchmarks.load.messages import envelope, row_of
 from benchmarks.measuring import effects
 from benchmarks.measuring.drains import Drain, ids_in
 from benchmarks.run import BenchmarkRun
-from benchmarks.scenarios import latency
+from benchmarks.scenarios import latency, worker_profile
 from benchmarks.scenarios.console import console
 from benchmarks.servers import nodes
 from benchmarks.servers.nodes import Nodes
@@ -49,6 +49,21 @@ def test_a_slow_open_loop_of_ours_gives_times(servers: Nodes, tmp_path: Path) ->
     assert load.sent == 80
     assert load.latency.messages <= 40
     assert 0 < load.latency.p50 <= load.latency.p99 <= load.latency.worst
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("scenario", ["outbox_chain", "dup_storm", "latency_light"])
+def test_a_watched_worker_shows_what_a_message_costs_function_by_function(
+    servers: Nodes, tmp_path: Path, scenario: str
+) -> None:
+    row = worker_profile.profile(BenchmarkRun(servers, tmp_path, full=False, systems=[]), scenario)
+    if "py-spy" in row.gate:
+        pytest.skip(row.gate)
+    assert row.counts, row.gate
+    functions = row.extra["cpu_ms_by_function"]
+    assert sum(each["ms"] for each in functions) == pytest.approx(row.extra["cpu_ms"]["python"], abs=0.01)
+    assert any(each["function"].startswith("messaging.") for each in functions)
+    assert "messaging." in (tmp_path / f"worker-{scenario}-functions.txt").read_text()
 
 
 @pytest.mark.extended

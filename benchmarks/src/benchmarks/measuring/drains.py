@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,8 @@ from benchmarks.systems import programs
 from benchmarks.systems.programs import Program, System
 from brandctl.local import processes
 
+Beside = Callable[[Sequence[int]], AbstractContextManager[None]]
+"""What runs beside the workers, given by their process ids, from before the first message until the last is done."""
 WARM_UP: Final = 0.1
 """The share at the start of a run that does not count: connections, statement caches and the second worker start up."""
 _GATE_DUPLICATES: Final = 0.05
@@ -52,10 +54,18 @@ class Gate:
 class Drain:
     """A program to drain and its handler; the base of scenarios with a prefilled queue."""
 
-    def __init__(self, nodes: Nodes, *, duplicates: float = 0.0, log: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        nodes: Nodes,
+        *,
+        duplicates: float = 0.0,
+        log: Callable[[str], None],
+        beside: Beside = lambda _pids: nullcontext(),
+    ) -> None:
         self.nodes = nodes
         self.duplicates = duplicates
         self.log = log
+        self.beside = beside
 
     # -- one measured round --------------------------------------------------------------------------------------------
 
@@ -71,6 +81,7 @@ class Drain:
                 workers = cleanup.enter_context(programs.workers(program))
                 programs.wait_until_ready(workers)
                 pids = [worker.process.pid for worker in workers]
+                cleanup.enter_context(self.beside(pids))
                 before = self.nodes.cpu(pids)
             wait_for_effects(sql, unique, workers)
             used = self.nodes.cpu(pids) - before

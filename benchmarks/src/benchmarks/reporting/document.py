@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks.reporting import goals, keyword_cost, pictures
+from benchmarks.reporting import goals, keyword_cost, pictures, worker_cost
 from benchmarks.reporting.markdown import cell
 from benchmarks.reporting.results import ResultRow
 
@@ -247,6 +247,7 @@ _BLOCKS: Final[Mapping[str, Callable[[Measurements], str]]] = {
     "statements": lambda measurements: keyword_cost.by_statement(measurements.rows),
     "floor": lambda measurements: keyword_cost.beside_the_floor(measurements.rows),
     "costs": _costs,
+    "workers": lambda measurements: worker_cost.by_function(measurements.rows),
 }
 
 

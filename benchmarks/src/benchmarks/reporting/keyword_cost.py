@@ -5,12 +5,12 @@ from typing import Any, Final
 
 from benchmarks.reporting.markdown import cell, code
 from benchmarks.reporting.results import ResultRow
+from benchmarks.reporting.steps import REST
 
 _PROFILE: Final = "pipeline_profile"
 _QUOTING: Final = "ours"
 _SMALLEST_MS: Final = 0.05
 """Functions and statements below this are summed up."""
-_REST: Final = "the rest"
 _PARTS: Final = ("python", "database", "broker")
 
 
@@ -59,12 +59,12 @@ def _functions(extra: dict[str, Any]) -> Iterator[str]:
     yield "| service | function | called | CPU ms |"
     yield "|---|---|---|---|"
     for service, told in extra["cpu_ms_by_function"].items():
-        shown = [each for each in told if each["ms"] >= _SMALLEST_MS and each["function"] != _REST]
+        shown = [each for each in told if each["ms"] >= _SMALLEST_MS and each["function"] != REST]
         for each in shown:
             name = code(each["function"]) if ":" in each["function"] else each["function"]
             yield f"| {service} | {name} | {each['through']} | {each['ms']:.2f} |"
         rest = sum(each["ms"] for each in told) - sum(each["ms"] for each in shown)
-        yield f"| {service} | {_REST} | | {rest:.2f} |"
+        yield f"| {service} | {REST} | | {rest:.2f} |"
 
 
 def by_statement(rows: Sequence[ResultRow]) -> str:
@@ -76,13 +76,13 @@ def _statements(extra: dict[str, Any]) -> Iterator[str]:
     yield "| service | statement | calls | planned | ms | of planning | bytes of log |"
     yield "|---|---|---|---|---|---|---|"
     for service, told in extra["statement_costs"].items():
-        shown = [each for each in told if _milliseconds(each) >= _SMALLEST_MS and each["text"] != _REST]
+        shown = [each for each in told if _milliseconds(each) >= _SMALLEST_MS and each["text"] != REST]
         for each in shown:
             yield f"| {service} | {code(each['text'])} | {_figures(each)} |"
         small = [each for each in told if each not in shown]
         if small:
             total = {key: sum(each[key] for each in small) for key in small[0] if key != "text"}
-            yield f"| {service} | {_REST} | {_figures(total)} |"
+            yield f"| {service} | {REST} | {_figures(total)} |"
 
 
 def _milliseconds(told: dict[str, Any]) -> float:

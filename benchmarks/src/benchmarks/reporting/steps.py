@@ -17,6 +17,8 @@ Stack = tuple[str, ...]
 Stacks = Mapping[Stack, int]
 """Samples of each."""
 
+REST: Final = "the rest"
+"""What small entries of a list are summed up as."""
 IDLE: Final = "event loop, sockets"
 _LIBRARIES: Final = {
     "asyncpg": "database driver",
@@ -45,6 +47,7 @@ _LIBRARIES: Final = {
 }
 OURS: Final = frozenset(
     {
+        "benchmarks",
         "chassis",
         "documents",
         "envelope",
@@ -62,7 +65,7 @@ OURS: Final = frozenset(
         "writing",
     }
 )
-"""The packages that a service is made of."""
+"""The packages that a service is made of, and those of the handlers that are measured."""
 _BEGINNINGS: Final = frozenset(
     {"asyncio.runners:Runner.run", "asyncio.events:Handle._run", "concurrent.futures.thread:_WorkItem.run"}
 )
@@ -114,6 +117,25 @@ def by_function(stacks: Stacks) -> dict[FunctionCall, float]:
     for stack, count in stacks.items():
         counts[_call_of(stack)] += count
     return _shares(counts)
+
+
+def largest_functions(stacks: Stacks, milliseconds: float, *, smallest: float) -> list[dict[str, str | float]]:
+    """The function calls that have at least the share `smallest`, and the rest, each with its part of the time."""
+    told = [
+        (place.function, place.through, share)
+        for place, share in by_function(stacks).items()
+        if share >= smallest
+    ]
+    told.append((REST, "", 1 - sum(share for _, _, share in told)))
+    return [
+        {"function": function, "through": through, "ms": round(share * milliseconds, 4)}
+        for function, through, share in told
+    ]
+
+
+def all_functions(stacks: Stacks, milliseconds: float) -> str:
+    """A line for each function call, with its part of the time."""
+    return "".join(f"{share * milliseconds:10.4f}  {place}\n" for place, share in by_function(stacks).items())
 
 
 def _shares(counts: Counter[_KeyT]) -> dict[_KeyT, float]:

@@ -25,6 +25,7 @@ from benchmarks.scenarios import (
     replay,
     submit,
     throughput,
+    worker_profile,
 )
 
 SCENARIOS: Final[Scenarios] = {
@@ -34,6 +35,7 @@ SCENARIOS: Final[Scenarios] = {
     "dup_storm": throughput.dup_storm,
     "latency_light": latency.latency_light,
     "live_confirmed": latency.live_confirmed,
+    "worker_profile": worker_profile.worker_profile,
     "pipeline_keywords": pipeline.pipeline_keywords,
     "pipeline_profile": profile.pipeline_profile,
     "pipeline_floor": floor.pipeline_floor,

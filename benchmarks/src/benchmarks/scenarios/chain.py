@@ -32,6 +32,7 @@ class Chain(Drain):
                 workers = cleanup.enter_context(programs.workers(program))
                 programs.wait_until_ready(workers)
                 pids = [worker.process.pid for worker in workers]
+                cleanup.enter_context(self.beside(pids))
                 before = self.nodes.cpu(pids)
             queue = outgoing_queue(system)
             there = wait_for_outgoing(queues, queue, round(unique * WARM_UP), workers)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import median
@@ -17,7 +17,7 @@ from typing import Any, Final
 from benchmarks.accounting import CpuSeconds, growth, rss_of
 from benchmarks.errors import MeasurementError
 from benchmarks.measuring import effects
-from benchmarks.measuring.drains import Drain, wait_for_effects
+from benchmarks.measuring.drains import Beside, Drain, wait_for_effects
 from benchmarks.measuring.effects import Latency
 from benchmarks.reporting.results import ResultRow, no_figure, spread_of
 from benchmarks.run import BenchmarkRun
@@ -134,7 +134,13 @@ def _long(run: BenchmarkRun, system: System) -> dict[str, Any]:
 
 
 def measure(
-    run: BenchmarkRun, system: System, rate: int, seconds: float, *, watch_memory: bool = False
+    run: BenchmarkRun,
+    system: System,
+    rate: int,
+    seconds: float,
+    *,
+    watch_memory: bool = False,
+    beside: Beside = lambda _pids: nullcontext(),
 ) -> OfferedLoad:
     """One system under one load.
 
@@ -151,6 +157,7 @@ def measure(
         workers = cleanup.enter_context(programs.workers(program))
         programs.wait_until_ready(workers)
         pids = [worker.process.pid for worker in workers]
+        cleanup.enter_context(beside(pids))
         before = run.nodes.cpu(pids)
         report, memory = _feed(program, rate, seconds + _WARM_UP_SECONDS, pids)
         if report["refused"]:

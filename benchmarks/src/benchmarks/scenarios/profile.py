@@ -26,7 +26,6 @@ _SMALLEST_SHARE: Final = 0.02
 """The share of a service's time below which steps and functions are summed up."""
 _SMALLEST_MS: Final = 0.02
 """Statements below this many milliseconds for a keyword are summed up."""
-_REST: Final = "the rest"
 
 
 def pipeline_profile(run: BenchmarkRun) -> list[ResultRow]:
@@ -65,7 +64,8 @@ def _watched(run: BenchmarkRun, services: Stack, pipeline: Pipeline, *, name: st
     milliseconds = {service: (used[service] - spent[service]) * 1000 / keywords for service in used}
     stacks = {service: steps.read(lines[service]) for service in lines}
     functions = {
-        service: _functions(steps.by_function(stacks[service]), milliseconds[service]) for service in stacks
+        service: steps.largest_functions(stacks[service], milliseconds[service], smallest=_SMALLEST_SHARE)
+        for service in stacks
     }
     statements = {
         service: [each.per(keywords) for each in database.of(services.database_url(service))]
@@ -127,25 +127,15 @@ def _largest(shares: Mapping[str, float], milliseconds: float) -> dict[str, floa
     told = {
         step: round(share * milliseconds, 2) for step, share in shares.items() if share >= _SMALLEST_SHARE
     }
-    told[_REST] = round(milliseconds - sum(told.values()), 2)
+    told[steps.REST] = round(milliseconds - sum(told.values()), 2)
     return told
-
-
-def _functions(shares: Mapping[steps.FunctionCall, float], milliseconds: float) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = [
-        {"function": place.function, "through": place.through, "ms": round(share * milliseconds, 3)}
-        for place, share in shares.items()
-        if share >= _SMALLEST_SHARE
-    ]
-    rest = milliseconds - sum(each["ms"] for each in told)
-    return [*told, {"function": _REST, "through": "", "ms": round(rest, 3)}]
 
 
 def _statements(costs: Sequence[StatementCost]) -> list[dict[str, Any]]:
     told = [each for each in costs if each.exec_ms + each.plan_ms >= _SMALLEST_MS]
     small = [each for each in costs if each.exec_ms + each.plan_ms < _SMALLEST_MS]
     if small:
-        told.append(sum_of(small, _REST))
+        told.append(sum_of(small, steps.REST))
     return [
         {name: value if isinstance(value, str) else round(value, 3) for name, value in asdict(each).items()}
         for each in told
@@ -158,12 +148,11 @@ def _as_one(lines: Mapping[str, list[str]]) -> str:
 
 def _functions_file(stacks: Mapping[str, steps.Stacks], milliseconds: Mapping[str, float]) -> str:
     """All functions of each service with their milliseconds for a keyword."""
-    lines = []
-    for service, seen in stacks.items():
-        lines.append(f"{service}: {milliseconds[service]:.2f} ms, {sum(seen.values())} samples\n")
-        for place, share in steps.by_function(seen).items():
-            lines.append(f"{share * milliseconds[service]:9.3f}  {place}\n")
-    return "".join(lines)
+    return "".join(
+        f"{service}: {milliseconds[service]:.2f} ms, {sum(seen.values())} samples\n"
+        + steps.all_functions(seen, milliseconds[service])
+        for service, seen in stacks.items()
+    )
 
 
 def _statements_file(by_service: Mapping[str, Sequence[StatementCost]]) -> str:
