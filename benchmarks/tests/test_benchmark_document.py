@@ -142,7 +142,6 @@ def whole_run() -> list[ResultRow]:
         ResultRow("pipeline_profile", "ours", extra=profile),
         ResultRow("pipeline_profile", "ours, instant writer", extra=profile),
         ResultRow("worker_profile", "ours, single_handler", gate="passed", extra=WORKER),
-        ResultRow("worker_profile", "ours, dup_storm", gate=BROKEN),
         ResultRow("pipeline_floor", "ours", gate="passed", rounds=[0.7, 0.6, 0.8], extra=FLOOR),
         ResultRow("api_submit", "ours, 10,000 keywords", p50_ms=700.0, cpu_s_per_1k=CPU, gate="passed"),
         ResultRow("site_pages", "ours, 304", p99_ms=3.0, cpu_s_per_1k=CPU, gate="passed", extra={"per_s_of_a_core": 5_183.0}),
@@ -299,8 +298,6 @@ def test_a_whole_run_renews_every_block_and_every_picture(files: ReportFiles) ->
         "| `messaging.flow.runner:QueueRunner._attempt` | log lines | 25.1 |",
         "| event loop, sockets |  | 20 |",
         "| the rest |  | 59 |",
-        "",
-        "`dup_storm`: no figure: failed: no figure: a \\| worker &lt;ended> with code 1:.",
     ]
     assert "CPU ms for a keyword, the median of 3 turns of 600 keywords each" in blocks["floor"]
     assert (

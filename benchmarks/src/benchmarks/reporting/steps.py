@@ -119,7 +119,9 @@ def by_function(stacks: Stacks) -> dict[FunctionCall, float]:
     return _shares(counts)
 
 
-def largest_functions(stacks: Stacks, milliseconds: float, *, smallest: float) -> list[dict[str, str | float]]:
+def largest_functions(
+    stacks: Stacks, milliseconds: float, *, smallest: float
+) -> list[dict[str, str | float]]:
     """The function calls that have at least the share `smallest`, and the rest, each with its part of the time."""
     told = [
         (place.function, place.through, share)

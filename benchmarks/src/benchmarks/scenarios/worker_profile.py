@@ -12,7 +12,7 @@ from typing import Final
 
 from benchmarks.measuring.drains import Drain
 from benchmarks.reporting import steps
-from benchmarks.reporting.results import GATE_PASSED, ResultRow, no_figure
+from benchmarks.reporting.results import ResultRow, no_figure
 from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios import latency
 from benchmarks.scenarios.chain import Chain
