@@ -33,13 +33,14 @@ def test_the_fifth_failure_is_the_last() -> None:
     assert not QueuePolicy(max_attempts=None).exhausted(1000)
 
 
-def test_single_handlers_hold_a_batch_if_it_is_done_in_time() -> None:
+def test_single_handlers_hold_two_batches_if_they_are_done_in_time() -> None:
     assert QueuePolicy().held(singly=False) == 300
-    assert QueuePolicy().held(singly=True) == 100
-    assert QueuePolicy(max_concurrency=50).held(singly=True) == 150
-    assert QueuePolicy(max_batch_size=25).held(singly=True) == 25
-    # Five minutes each: what is held beyond three times eight would lie here for more than a quarter of an hour.
-    assert QueuePolicy(handler_timeout=300).held(singly=True) == 24
+    assert QueuePolicy().held(singly=True) == 200
+    assert QueuePolicy(max_concurrency=80).held(singly=True) == 240
+    assert QueuePolicy(max_batch_size=25).held(singly=True) == 50
+    # Five minutes each: more than five for each slot would lie here for more than 25 minutes.
+    assert QueuePolicy(handler_timeout=300).held(singly=True) == 40
+    assert QueuePolicy(handler_timeout=600).held(singly=True) == 24
     assert QueuePolicy(handler_timeout=300, prefetch=8).held(singly=True) == 8
 
 

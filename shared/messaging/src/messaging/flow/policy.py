@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-_LONGEST_HELD: Final = 900.0
-"""Seconds; half of RabbitMQ's `consumer_timeout`."""
+_LONGEST_HELD: Final = 1500.0
+"""Seconds; RabbitMQ's `consumer_timeout` is 1,800. The rest is for the transactions of the results."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +40,16 @@ class QueuePolicy:
     def held(self, *, singly: bool) -> int:
         """Unacknowledged deliveries at most; `singly` says that all handlers of the queue are single ones.
 
-        Three times the number of messages in work at once. For single handlers a whole batch, if that is more: results that are ready at the
-        same time are committed together, and quick handlers would otherwise wait for the broker. But no more than finish within 15 minutes if
-        each takes `handler_timeout`: the broker takes deliveries back after 30 minutes.
+        Three times the number of messages in work at once. For single handlers two batches, if that is more: results that are ready at the
+        same time are committed together, and while one batch is committed, quick handlers work on the next. But no more than finish within 25
+        minutes if each takes `handler_timeout`: the broker takes deliveries back after 30 minutes.
         """
         if self.prefetch is not None:
             return self.prefetch
         if not singly:
             return 3 * self.max_batch_size
         in_time = int(_LONGEST_HELD / self.handler_timeout * self.max_concurrency)
-        return max(3 * self.max_concurrency, min(self.max_batch_size, in_time))
+        return max(3 * self.max_concurrency, min(2 * self.max_batch_size, in_time))
 
     def backoff(self, attempt: int) -> timedelta:
         """The wait after attempt number `attempt` (from 1) has failed."""

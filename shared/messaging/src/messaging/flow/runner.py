@@ -42,6 +42,8 @@ all work, and every requeue brings a message nearer to the broker's delivery lim
 _LONGEST_PAUSE: Final = 30.0
 _HAND_BACK_SECONDS: Final = 5.0
 """Limit for storing the outcomes of attempts that the end of the process interrupted."""
+_IDLE_PASSES: Final = 3
+"""Passes of the event loop from the end of some handlers to that of others which take their slots, if these do not wait for anything."""
 _LOCK_PAUSE: Final = 0.2
 """Seconds between attempts to lock a suspect that another replica is handling."""
 
@@ -395,6 +397,7 @@ class QueueRunner:
         """Commits the results of single handlers; those ready at the same time in one transaction."""
         while True:
             await self._finished_any.wait()
+            await self._let_quick_ones_finish()
             batch, self._finished = self._finished, []
             self._finished_any.clear()
             try:
@@ -405,6 +408,17 @@ class QueueRunner:
                 continue
             for incoming in batch:
                 self._reconsider_copies(incoming)
+
+    async def _let_quick_ones_finish(self) -> None:
+        """Waits while further handlers end with almost every pass of the event loop.
+
+        As many as there are slots end in one pass, and those after them in the next ones. A transaction of their own would cost as much as one
+        for all.
+        """
+        passes = 0
+        while passes < _IDLE_PASSES and (count := len(self._finished)) < self.policy.max_batch_size:
+            await asyncio.sleep(0)
+            passes = passes + 1 if len(self._finished) == count else 0
 
     def _reconsider_copies(self, incoming: IncomingMessage) -> None:
         self._busy.discard(incoming.delivery)
