@@ -118,7 +118,7 @@ async def test_only_one_at_a_time_finds_out_whether_it_is_back(world) -> None:
 async def test_a_long_queue_waits_in_the_broker_and_not_in_the_database(world, monkeypatch) -> None:
     # Each probe lets more messages through, so the first one is due long after this test.
     async with long_queue_for(world, monkeypatch, Library(), pause=3600.0) as service:
-        # A hundred are held, and set aside is at most what was held when it was noticed: another hundred.
+        # Two hundred are held, and set aside is at most what was held when it was noticed: another two hundred.
         assert await world.broker.depth(QUEUE) >= 100
         assert not await service.problems()
 
@@ -128,21 +128,21 @@ async def test_a_long_queue_is_worked_off_after_a_probe_was_answered(world, monk
     library = Library()
     async with long_queue_for(world, monkeypatch, library, pause=1.0):
         library.open = True
-        await eventually(lambda: world.has_effects(300))
+        await eventually(lambda: world.has_effects(500))
 
 
 @asynccontextmanager
 async def long_queue_for(
     world: Any, monkeypatch: pytest.MonkeyPatch, library: Library, *, pause: float
 ) -> AsyncIterator[Service]:
-    """A running service with a queue of 300 messages that need the closed library, after some were set aside."""
+    """A running service with a queue of 500 messages that need the closed library, after some were set aside."""
     monkeypatch.setattr(dependencies, "SET_ASIDE", 10)
     service = world.service()
     dependency = service.add_dependency(
         Dependency("library", outages=(OSError,), shortest_pause=pause, longest_pause=pause)
     )
     service.consume(QUEUE, on_each(reader(world, library, dependency), ResearchRequested), policy=POLICY)
-    for number in range(300):
+    for number in range(500):
         await world.send(world.request(f"k{number:03}"))
     async with running(service):
         counts = service.runners[0].settlement.counts
