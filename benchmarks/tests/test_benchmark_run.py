@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from uuid import uuid4
 
+import httpx
 import pytest
 
+from benchmarks.errors import MeasurementError
 from benchmarks.load import feeder
 from benchmarks.load.messages import envelope, row_of
 from benchmarks.measuring import effects
@@ -19,7 +21,7 @@ from benchmarks.scenarios.console import console
 from benchmarks.servers import nodes
 from benchmarks.servers.nodes import Nodes
 from benchmarks.servers.sql import Sql
-from benchmarks.systems import programs
+from benchmarks.systems import programs, static_server
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +66,21 @@ def test_a_watched_worker_shows_what_a_message_costs_function_by_function(
     assert sum(each["ms"] for each in functions) == pytest.approx(row.extra["cpu_ms"]["python"], abs=0.01)
     assert any(each["function"].startswith("messaging.") for each in functions)
     assert "messaging." in (tmp_path / f"worker-{scenario}-functions.txt").read_text()
+
+
+@pytest.mark.extended
+def test_nginx_serves_the_page_compressed_and_knows_a_copy_of_it(tmp_path: Path) -> None:
+    page = b"<!doctype html><p>" + b"A page of a site. " * 400
+    try:
+        with static_server.nginx(tmp_path, page) as server:
+            whole = httpx.get(server.url, headers={"Accept-Encoding": "gzip"}, trust_env=False)
+            again = httpx.get(server.url, headers={"If-None-Match": whole.headers["etag"]}, trust_env=False)
+    except MeasurementError as error:
+        assert "nginx is not installed" in str(error)
+        pytest.skip(str(error))
+    assert whole.content == page
+    assert whole.headers["content-encoding"] == "gzip"
+    assert (again.status_code, again.content) == (304, b"")
 
 
 @pytest.mark.extended

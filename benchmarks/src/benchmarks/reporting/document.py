@@ -178,6 +178,24 @@ def _times_of(row: ResultRow | None, strong: str) -> list[str]:
     return [f"{strong}{row.p50_ms:.3g}{strong}", f"{strong}{row.p99_ms:.3g}{strong}"]
 
 
+def _pages(measurements: Measurements) -> str:
+    lines = [
+        "| server, page | requests/s | of a core | p50 ms at half of that | p99 ms | bytes |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in measurements.rows:
+        if row.scenario != "site_pages":
+            continue
+        if not row.counts or row.msgs_per_s is None:
+            lines.append(f"| {row.system} | no figure: {cell(row.gate)} | | | | |")
+            continue
+        lines.append(
+            f"| {row.system} | {row.msgs_per_s:,.0f} | {row.extra['per_s_of_a_core']:,.0f} "
+            f"| {row.p50_ms:.3g} | {row.p99_ms:.3g} | {row.extra['bytes']:,} |"
+        )
+    return "\n".join(lines) if len(lines) > 2 else "This run has no figures of it."  # noqa: PLR2004 - the heading
+
+
 def _tiers(measurements: Measurements) -> str:
     rates: dict[str, dict[str, float]] = {}
     for row in measurements.rows:
@@ -241,6 +259,7 @@ _BLOCKS: Final[Mapping[str, Callable[[Measurements], str]]] = {
     "tiers": _tiers,
     "single": _single,
     "latencies": _latencies,
+    "pages": _pages,
     "goals": _goals,
     "keyword": lambda measurements: keyword_cost.by_service(measurements.rows),
     "functions": lambda measurements: keyword_cost.by_function(measurements.rows),

@@ -138,10 +138,14 @@ def _times_best_per_message(rows: Sequence[ResultRow]) -> float | None:
 def _extra(
     scenario: str, key: str, choose: Callable[[list[float]], float]
 ) -> Callable[[Sequence[ResultRow]], float | None]:
-    """A figure of the scenario, over all rows that have it."""
+    """A figure of the scenario, over all our rows that have it."""
 
     def figure(rows: Sequence[ResultRow]) -> float | None:
-        values = [float(row.extra[key]) for row in rows if row.scenario == scenario and key in row.extra]
+        values = [
+            float(row.extra[key])
+            for row in rows
+            if (row.scenario, row.kind) == (scenario, "ours") and key in row.extra
+        ]
         return choose(values) if values else None
 
     return figure
@@ -199,7 +203,11 @@ def _of_event_log(system: str, key: str, least: int = 0) -> Callable[[Sequence[R
 
 def _largest_p99(scenario: str) -> Callable[[Sequence[ResultRow]], float | None]:
     def figure(rows: Sequence[ResultRow]) -> float | None:
-        found = [row.p99_ms for row in rows if row.scenario == scenario and row.p99_ms is not None]
+        found = [
+            row.p99_ms
+            for row in rows
+            if (row.scenario, row.kind) == (scenario, "ours") and row.p99_ms is not None
+        ]
         return max(found, default=None)
 
     return figure
