@@ -10,7 +10,6 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from benchmarks.errors import MeasurementError
 from benchmarks.load import feeder
 from benchmarks.load.messages import envelope, row_of
 from benchmarks.measuring import effects
@@ -71,13 +70,11 @@ def test_a_watched_worker_shows_what_a_message_costs_function_by_function(
 @pytest.mark.extended
 def test_nginx_serves_the_page_compressed_and_knows_a_copy_of_it(tmp_path: Path) -> None:
     page = b"<!doctype html><p>" + b"A page of a site. " * 400
-    try:
-        with static_server.nginx(tmp_path, page) as server:
-            whole = httpx.get(server.url, headers={"Accept-Encoding": "gzip"}, trust_env=False)
-            again = httpx.get(server.url, headers={"If-None-Match": whole.headers["etag"]}, trust_env=False)
-    except MeasurementError as error:
-        assert "nginx is not installed" in str(error)
-        pytest.skip(str(error))
+    if static_server.program() is None:
+        pytest.skip("nginx is not installed")
+    with static_server.nginx(tmp_path, page) as server:
+        whole = httpx.get(server.url, headers={"Accept-Encoding": "gzip"}, trust_env=False)
+        again = httpx.get(server.url, headers={"If-None-Match": whole.headers["etag"]}, trust_env=False)
     assert whole.content == page
     assert whole.headers["content-encoding"] == "gzip"
     assert (again.status_code, again.content) == (304, b"")

@@ -48,6 +48,11 @@ class StaticServer:
     pid: int
 
 
+def program() -> str | None:
+    """The path of nginx; None if it is not installed."""
+    return shutil.which("nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
+
+
 @contextmanager
 def nginx(folder: Path, page: bytes) -> Iterator[StaticServer]:
     """Serves the page as a file until the end of the block.
@@ -55,8 +60,8 @@ def nginx(folder: Path, page: bytes) -> Iterator[StaticServer]:
     Raises:
         MeasurementError: nginx is not installed, or does not start.
     """
-    program = shutil.which("nginx", path=f"{os.environ.get('PATH', os.defpath)}:/usr/sbin")
-    if program is None:
+    found = program()
+    if found is None:
         raise MeasurementError("nginx is not installed")
     home = folder / "nginx"
     root = home / "root"
@@ -68,7 +73,7 @@ def nginx(folder: Path, page: bytes) -> Iterator[StaticServer]:
     config.write_text(_CONFIG.format(user="user root;\n" if os.geteuid() == 0 else "", port=port, root=root))
     log = home / "start.log"
     child = processes.start(
-        "nginx", [program, "-p", str(home), "-c", str(config)], log=log, env={"PATH": os.defpath}
+        "nginx", [found, "-p", str(home), "-c", str(config)], log=log, env={"PATH": os.defpath}
     )
     try:
         child.wait_until(lambda: ports.accepts(port), within=_START_SECONDS)
