@@ -9,7 +9,7 @@ A function call is finer: the innermost function of ours, and the library with a
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 _KeyT = TypeVar("_KeyT")
 Stack = tuple[str, ...]
@@ -52,6 +52,7 @@ OURS: Final = frozenset(
         "documents",
         "envelope",
         "events",
+        "gateway",
         "integrations",
         "messaging",
         "monitor",
@@ -133,6 +134,16 @@ def largest_functions(
         {"function": function, "through": through, "ms": round(share * milliseconds, 4)}
         for function, through, share in told
     ]
+
+
+def account(lines: Iterable[str], spent: Mapping[str, float], *, smallest: float) -> dict[str, Any]:
+    """Values for a row: `spent`, milliseconds by part, and that of `python` by function call."""
+    stacks = read(lines)
+    return {
+        "samples": sum(stacks.values()),
+        "cpu_ms": dict(spent),
+        "cpu_ms_by_function": largest_functions(stacks, spent["python"], smallest=smallest),
+    }
 
 
 def all_functions(stacks: Stacks, milliseconds: float) -> str:

@@ -6,11 +6,9 @@ flame graph tools) and -functions.txt.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final
 
-from benchmarks.measuring.drains import Drain
+from benchmarks.measuring.drains import Beside, Drain
 from benchmarks.reporting import steps
 from benchmarks.reporting.results import ResultRow, no_figure
 from benchmarks.run import BenchmarkRun
@@ -38,50 +36,39 @@ def worker_profile(run: BenchmarkRun) -> list[ResultRow]:
 
 def profile(run: BenchmarkRun, scenario: str) -> ResultRow:
     """The row of one of these scenarios; without figures if something failed."""
-    row, samples = ResultRow("worker_profile", f"ours, {scenario}"), _Samples(run.nodes.folder)
+    row, lines = ResultRow("worker_profile", f"ours, {scenario}"), list[str]()
+
+    @contextmanager
+    def sampled(pids: Sequence[int]) -> Iterator[None]:
+        with profiler.sampled(pids, run.nodes.folder) as found:
+            yield
+        lines.extend(found)
+
     try:
-        cost = _measured(run, scenario, samples)
+        cost = _measured(run, scenario, sampled)
     except Exception as error:  # noqa: BLE001 - of whatever kind: the others are still to be measured
         row.gate = no_figure(error)
         run.log(f"worker_profile, {scenario}: {row.gate}")
         return row
-    stacks = steps.read(samples.lines)
-    row.extra = {
-        "samples": sum(stacks.values()),
-        "cpu_ms": cost,
-        "cpu_ms_by_function": steps.largest_functions(stacks, cost["python"], smallest=_SMALLEST_SHARE),
-    }
-    run.keep(f"worker-{scenario}.stacks", "".join(f"{line}\n" for line in samples.lines))
-    run.keep(f"worker-{scenario}-functions.txt", steps.all_functions(stacks, cost["python"]))
+    row.extra = steps.account(lines, cost, smallest=_SMALLEST_SHARE)
+    run.keep(f"worker-{scenario}.stacks", "".join(f"{line}\n" for line in lines))
+    run.keep(f"worker-{scenario}-functions.txt", steps.all_functions(steps.read(lines), cost["python"]))
     run.log(f"worker_profile, {scenario}: CPU ms a message: {cost}")
     return row
 
 
-def _measured(run: BenchmarkRun, scenario: str, samples: "_Samples") -> dict[str, float]:
+def _measured(run: BenchmarkRun, scenario: str, beside: Beside) -> dict[str, float]:
     """Milliseconds of the processor for a message: of `python`, `database` and `broker`."""
     if scenario in _RATES:
         rate = _RATES[scenario]
         load = latency.measure(
-            run, programs.ours("drain"), rate, run.of(5.0, 20.0), beside=samples.of_workers
+            run, programs.ours("drain"), rate, run.of(5.0, 20.0), beside=beside
         )
         return load.used.per_thousand(load.sent)
     shape, messages, duplicates = _SHAPES[scenario]
     kind = Chain if shape == "outbox" else Drain
-    drain = kind(run.nodes, duplicates=duplicates, log=run.log, beside=samples.of_workers)
+    drain = kind(run.nodes, duplicates=duplicates, log=run.log, beside=beside)
     cost = drain.measure(programs.ours(shape), "T2", run.of(messages // 10, messages)).cpu_s_per_1k
     assert cost is not None
     return cost
 
-
-@dataclass(slots=True)
-class _Samples:
-    """The stacks of our workers."""
-
-    folder: Path
-    lines: list[str] = field(default_factory=list)
-
-    @contextmanager
-    def of_workers(self, pids: Sequence[int]) -> Iterator[None]:
-        with profiler.sampling({f"worker-{pid}": pid for pid in pids}, self.folder) as samplers:
-            yield
-            self.lines = [line for of_worker in samplers.end().values() for line in of_worker]

@@ -86,6 +86,19 @@ def sampling(pids: Mapping[str, int], folder: Path) -> Iterator[Samplers]:
             child.stop(signal.SIGKILL)
 
 
+@contextmanager
+def sampled(pids: Iterable[int], folder: Path) -> Iterator[list[str]]:
+    """Samples processes that do the same work; the list has their stacks after the block.
+
+    Raises:
+        MeasurementError: as `sampling`.
+    """
+    lines: list[str] = []
+    with sampling({f"process-{pid}": pid for pid in pids}, folder) as samplers:
+        yield lines
+        lines += [line for of_one in samplers.end().values() for line in of_one]
+
+
 def _samples(child: processes.ChildProcess) -> bool:
     return "Sampling process" in child.log_tail()
 
