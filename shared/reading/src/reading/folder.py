@@ -62,9 +62,13 @@ def scan(folder: Path, *, with_works: bool = False) -> Iterator[FileStat]:
 
 def _texts_of_pages(names: list[str]) -> set[str]:
     """Return the files of a folder from which its pages were made: git-add.txt beside git-add.html, and many more such pairs."""
-    paths = [PurePosixPath(name) for name in names]
-    pages = {path.stem for path in paths if path.suffix.lower() in _PAGES}
-    texts = {path.name for path in paths if path.suffix.lower() in _TEXTS and path.stem in pages}
+    # Plain strings: a folder may have a hundred thousand names.
+    pages = {stem for stem, suffix in map(os.path.splitext, names) if suffix.lower() in _PAGES}
+    texts = {
+        stem + suffix
+        for stem, suffix in map(os.path.splitext, names)
+        if suffix.lower() in _TEXTS and stem in pages
+    }
     return texts if len(texts) >= MIN_TWINS else set()
 
 

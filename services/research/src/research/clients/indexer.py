@@ -31,9 +31,9 @@ from research.index.files import (
     IndexedFile,
     clear_content_hashes,
     content_hashes,
+    find_changes,
     forget_files,
     forget_other_folders,
-    known_files,
     save_files,
     update_file_stats,
 )
@@ -102,14 +102,15 @@ class Indexer:
     async def _refresh(self, settled: Callable[[], None]) -> None:
         started = self._reported = time.monotonic()
         found = await self._files.scan()
+        files = len(found)
         async with self._database.connection() as connection:
-            known = await known_files(connection, self._corpus)
+            changes = await find_changes(connection, self._corpus, found)
             await reads.cancel_reads(connection, self._reader)
             starts = await reads.unfinished_reads(connection, self._corpus)
-        changed = [state for state in found if known.get(state.path) != state]
+        del found
         # Rights are known before the documents that they are about.
-        changed.sort(key=lambda state: not is_work_file(state.path))
-        gone = sorted(known.keys() - {state.path for state in found})
+        changed = sorted(changes.to_read, key=lambda state: not is_work_file(state.path))
+        gone = changes.gone
         async with self._database.transaction() as tx:
             await forget_other_folders(tx.connection, self._corpus)
             await forget_files(tx.connection, self._corpus, gone)
@@ -145,7 +146,7 @@ class Indexer:
             log.info(
                 "corpus_indexed",
                 corpus=self._corpus,
-                files=len(found),
+                files=files,
                 read=len(changed),
                 skipped=skipped,
                 removed=len(gone),
@@ -153,7 +154,7 @@ class Indexer:
             )
         else:
             seconds = round(time.monotonic() - started, 3)
-            log.debug("corpus_unchanged", corpus=self._corpus, files=len(found), seconds=seconds)
+            log.debug("corpus_unchanged", corpus=self._corpus, files=files, seconds=seconds)
 
     async def _index(self, readers: ReaderPool, states: Sequence[FileStat]) -> int:
         """Read and store these files; return how many are unusable."""

@@ -1,7 +1,7 @@
 """Tables of indexed files: the state in which each was read, its document and its passages."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -15,6 +15,7 @@ from research.index.sections import save_sections, section_texts
 
 EXTRACTION: Final = 2
 """Raise it when more or other things are taken from a file: all documents are then read again, and served meanwhile."""
+_ROWS_AT_A_TIME: Final = 1_000
 MAX_LINKS: Final = 20_000
 """Entries of the tables of contents and of the index of one document; a book's index has some thousands."""
 
@@ -41,17 +42,34 @@ class IndexedFile:
     work: StatedWork | None = None
 
 
-async def known_files(connection: Connection, corpus: str) -> dict[str, FileStat | None]:
-    """Return the files of a corpus as they were read; None for those from which a former release took less."""
-    rows = await connection.fetch(
-        "select path, size, modified_ns, extraction >= $2 as is_current from documents where corpus = $1",
-        corpus,
-        EXTRACTION,
-    )
-    return {
-        row["path"]: FileStat(row["path"], row["size"], row["modified_ns"]) if row["is_current"] else None
-        for row in rows
-    }
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """Files to read, new ones too, in the order in which they were found, and the paths of those that are no longer there."""
+
+    to_read: list[FileStat]
+    gone: list[str]
+
+
+async def find_changes(connection: Connection, corpus: str, found: Iterable[FileStat]) -> FileChanges:
+    """Compare the files of a corpus with what was read of them; those from which a former release took less are read again.
+
+    The rows come in parts: those of a large corpus, all at once, would take more memory than everything else here.
+    """
+    to_read = {state.path: state for state in found}
+    gone = []
+    async with connection.transaction():
+        async for row in connection.cursor(
+            "select path, size, modified_ns, extraction >= $2 as is_current from documents where corpus = $1",
+            corpus,
+            EXTRACTION,
+            prefetch=_ROWS_AT_A_TIME,
+        ):
+            path = row["path"]
+            if path not in to_read:
+                gone.append(path)
+            elif row["is_current"] and to_read[path] == FileStat(path, row["size"], row["modified_ns"]):
+                del to_read[path]
+    return FileChanges(list(to_read.values()), sorted(gone))
 
 
 async def content_hashes(connection: Connection, corpus: str, paths: Sequence[str]) -> dict[str, bytes]:
