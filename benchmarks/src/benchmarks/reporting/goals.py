@@ -230,7 +230,6 @@ def _slowest_prune(rows: Sequence[ResultRow]) -> float | None:
 
 
 GOALS: Final = (
-    Goal("drain_idempotent", _rate("drain_idempotent"), 40_000, "/s"),
     Goal("drain_idempotent beside the raw batched loop", _times("raw_batched"), 2.2, "x"),
     Goal("drain_idempotent beside the best per-message peer on RabbitMQ", _times_best_per_message, 5, "x"),
     Goal("drain_idempotent beside Celery", _times("celery"), 10, "x"),
@@ -268,13 +267,6 @@ GOALS: Final = (
         1,
         "x",
         at_most=True,
-    ),
-    Goal("pipeline_keywords", _rate("pipeline_keywords"), 150, "/s"),
-    Goal(
-        "pipeline_keywords with an instant writer",
-        _rate("pipeline_keywords", "ours, instant writer"),
-        300,
-        "/s",
     ),
     Goal(
         "pipeline_floor, what the services add to the floor",
