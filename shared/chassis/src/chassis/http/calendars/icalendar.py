@@ -49,16 +49,21 @@ def written(name: str, events: Iterable[Event]) -> str:
 
 def folded(line: str) -> str:
     """Fold a line into pieces of at most 75 bytes, without splitting characters, and end it."""
-    pieces, piece, room = [], "", _LINE
-    for char in line:
-        size = len(char.encode())
-        if size > room:
-            pieces.append(piece)
-            # The blank that marks a continuation is one of the 75.
-            piece, room = "", _LINE - 1
-        piece += char
-        room -= size
-    return "\r\n ".join([*pieces, piece]) + "\r\n"
+    encoded = line.encode()
+    pieces, begin, room = [], 0, _LINE
+    while len(encoded) - begin > room:
+        end = begin + room
+        while _is_inside_a_character(encoded[end]):
+            end -= 1
+        pieces.append(encoded[begin:end])
+        # The blank that marks a continuation is one of the 75.
+        begin, room = end, _LINE - 1
+    return b"\r\n ".join([*pieces, encoded[begin:]]).decode() + "\r\n"
+
+
+def _is_inside_a_character(byte: int) -> bool:
+    """Return whether a byte of UTF-8 continues a character."""
+    return byte & 0b1100_0000 == 0b1000_0000
 
 
 def _lines(event: Event) -> Iterator[str]:
