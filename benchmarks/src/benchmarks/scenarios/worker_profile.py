@@ -61,9 +61,7 @@ def _measured(run: BenchmarkRun, scenario: str, beside: Beside) -> dict[str, flo
     """Milliseconds of the processor for a message: of `python`, `database` and `broker`."""
     if scenario in _RATES:
         rate = _RATES[scenario]
-        load = latency.measure(
-            run, programs.ours("drain"), rate, run.of(5.0, 20.0), beside=beside
-        )
+        load = latency.measure(run, programs.ours("drain"), rate, run.of(5.0, 20.0), beside=beside)
         return load.used.per_thousand(load.sent)
     shape, messages, duplicates = _SHAPES[scenario]
     kind = Chain if shape == "outbox" else Drain
@@ -71,4 +69,3 @@ def _measured(run: BenchmarkRun, scenario: str, beside: Beside) -> dict[str, flo
     cost = drain.measure(programs.ours(shape), "T2", run.of(messages // 10, messages)).cpu_s_per_1k
     assert cost is not None
     return cost
-

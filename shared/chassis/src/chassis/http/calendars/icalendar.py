@@ -10,6 +10,8 @@ MEDIA_TYPE: Final = "text/calendar"
 Status = Literal["TENTATIVE", "CONFIRMED", "CANCELLED"]
 _LINE: Final = 75
 """Bytes of a line, without its end (section 3.1)."""
+_CONTINUES: Final = 0b1000_0000
+"""The first two bits of a byte that continues a character of UTF-8 (RFC 3629)."""
 _CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 """Characters that a text must not contain (section 3.1); there is no escape for them."""
 
@@ -63,7 +65,7 @@ def folded(line: str) -> str:
 
 def _is_inside_a_character(byte: int) -> bool:
     """Return whether a byte of UTF-8 continues a character."""
-    return byte & 0b1100_0000 == 0b1000_0000
+    return byte & 0b1100_0000 == _CONTINUES
 
 
 def _lines(event: Event) -> Iterator[str]:
