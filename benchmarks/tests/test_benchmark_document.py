@@ -295,7 +295,14 @@ def test_a_whole_run_renews_every_block_and_every_picture(files: ReportFiles) ->
         "| added by the services | 4.00 | 2.00 | 1.50 | 7.50 |",
         "",
         "The services add 0.75 times the floor.",
-        "Of Python's part they add, in ms (sampled in a turn of its own): event loop, sockets 2.1, threads -0.2, the rest 2.1.",
+        "",
+        "Of Python's part they add, sampled in a turn of its own:",
+        "",
+        "| step | CPU ms |",
+        "|---|---|",
+        "| event loop, sockets | 2.1 |",
+        "| threads | -0.2 |",
+        "| the rest | 2.1 |",
     ]
     assert blocks["workers"].splitlines() == [
         "`single_handler`: Python 104 µs a message; beside it database 32.4, broker 25.",

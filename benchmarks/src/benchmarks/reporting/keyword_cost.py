@@ -132,5 +132,10 @@ def _added(row: ResultRow) -> Iterator[str]:
     yield f"The services add {row.extra['added_to_floor']:.2f} times the floor."
     by_step = row.extra.get("added_ms_by_step")
     if by_step:
-        listed = ", ".join(f"{step} {ms:g}" for step, ms in by_step.items())
-        yield f"Of Python's part they add, in ms (sampled in a turn of its own): {listed}."
+        yield ""
+        yield "Of Python's part they add, sampled in a turn of its own:"
+        yield ""
+        yield "| step | CPU ms |"
+        yield "|---|---|"
+        for step, ms in by_step.items():
+            yield f"| {step} | {ms:g} |"
