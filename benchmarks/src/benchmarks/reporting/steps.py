@@ -17,6 +17,8 @@ Stack = tuple[str, ...]
 Stacks = Mapping[Stack, int]
 """Samples of each."""
 
+SMALLEST_SHARE: Final = 0.02
+"""Of a process's time; what has less is summed up."""
 REST: Final = "the rest"
 """What small entries of a list are summed up as."""
 IDLE: Final = "event loop, sockets"
@@ -120,14 +122,12 @@ def by_function(stacks: Stacks) -> dict[FunctionCall, float]:
     return _shares(counts)
 
 
-def largest_functions(
-    stacks: Stacks, milliseconds: float, *, smallest: float
-) -> list[dict[str, str | float]]:
-    """The function calls that have at least the share `smallest`, and the rest, each with its part of the time."""
+def largest_functions(stacks: Stacks, milliseconds: float) -> list[dict[str, str | float]]:
+    """The function calls that have at least 2% of the time, and the rest, each with its part of the time."""
     told = [
         (place.function, place.through, share)
         for place, share in by_function(stacks).items()
-        if share >= smallest
+        if share >= SMALLEST_SHARE
     ]
     told.append((REST, "", 1 - sum(share for _, _, share in told)))
     return [
@@ -136,13 +136,13 @@ def largest_functions(
     ]
 
 
-def account(lines: Iterable[str], spent: Mapping[str, float], *, smallest: float) -> dict[str, Any]:
+def account(lines: Iterable[str], spent: Mapping[str, float]) -> dict[str, Any]:
     """Values for a row: `spent`, milliseconds by part, and that of `python` by function call."""
     stacks = read(lines)
     return {
         "samples": sum(stacks.values()),
         "cpu_ms": dict(spent),
-        "cpu_ms_by_function": largest_functions(stacks, spent["python"], smallest=smallest),
+        "cpu_ms_by_function": largest_functions(stacks, spent["python"]),
     }
 
 

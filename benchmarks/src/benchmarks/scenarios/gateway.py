@@ -3,7 +3,6 @@
 import os
 import sys
 import time
-from collections.abc import Sequence
 from contextlib import ExitStack
 from statistics import median, quantiles
 from typing import Any, Final
@@ -11,17 +10,14 @@ from typing import Any, Final
 import httpx
 
 from benchmarks.errors import MeasurementError
-from benchmarks.reporting import steps
+from benchmarks.measuring import request_profiles
 from benchmarks.reporting.results import GATE_PASSED, ResultRow
 from benchmarks.run import BenchmarkRun
 from benchmarks.servers.sql import Sql
-from benchmarks.systems import profiler
 from benchmarks.systems.stack import stack
 from brandctl.local import ports, processes
 
 _MODEL: Final = "instant"
-_SMALLEST_SHARE: Final = 0.03
-"""The share of a call's time below which functions are summed up."""
 _WARM_UP: Final = 20
 _READY_SECONDS: Final = 20.0
 
@@ -50,14 +46,15 @@ def gateway_call(run: BenchmarkRun) -> list[ResultRow]:
                 through.append(_ask(gateway, number))
                 direct.append(_ask(model, number))
             used = run.nodes.cpu(services.pids) - used
-            further = _profile(run, row, services.pids, gateway, calls)
             with Sql(services.database_url("gateway")) as sql:
                 settled = sql.value("select count(*) from calls where state = 'settled'")
+            more = range(calls, 2 * calls)
+            request_profiles.profile(run, row, services.pids, lambda: _ask_more(gateway, more))
     except (MeasurementError, processes.StartError, httpx.HTTPError) as error:
         row.gate = f"failed: no figure: {error}"
         run.log(row.gate)
         return [row]
-    wanted = calls + _WARM_UP + further
+    wanted = calls + _WARM_UP
     row.gate = GATE_PASSED if settled == wanted else f"failed: {wanted} calls left {settled} settled lines"
     without = median(direct)
     row.p50_ms = round(median(through) - without, 2)
@@ -68,24 +65,10 @@ def gateway_call(run: BenchmarkRun) -> list[ResultRow]:
     return [row]
 
 
-def _profile(
-    run: BenchmarkRun, row: ResultRow, pids: Sequence[int], gateway: httpx.Client, calls: int
-) -> int:
-    """Adds what a call costs function by function, from calls of their own; returns their number. Nothing without py-spy."""
-    further = 0
-    try:
-        with profiler.sampled(pids, run.nodes.folder) as lines:
-            before = run.nodes.cpu(list(pids))
-            for number in range(calls, 2 * calls):
-                _ask(gateway, number)
-                further += 1
-            spent = (run.nodes.cpu(list(pids)) - before).per_thousand(calls)
-    except MeasurementError as error:
-        run.log(f"gateway_call has no profile: {error}")
-        return further
-    row.extra |= steps.account(lines, spent, smallest=_SMALLEST_SHARE)
-    run.keep("gateway_call-functions.txt", steps.all_functions(steps.read(lines), spent["python"]))
-    return further
+def _ask_more(gateway: httpx.Client, numbers: range) -> int:
+    for number in numbers:
+        _ask(gateway, number)
+    return len(numbers)
 
 
 def _start_model(run: BenchmarkRun, cleanup: ExitStack) -> str:

@@ -10,19 +10,17 @@ from typing import Any, Final
 import httpx
 
 from benchmarks.errors import MeasurementError
-from benchmarks.reporting import steps
+from benchmarks.measuring import request_profiles
 from benchmarks.reporting.results import GATE_PASSED, NO_GATE, ResultRow
 from benchmarks.run import BenchmarkRun
 from benchmarks.scenarios.pipeline import Pipeline
 from benchmarks.servers.sql import Sql
-from benchmarks.systems import profiler, static_server
+from benchmarks.systems import static_server
 from benchmarks.systems.stack import stack
 from brandctl.local import processes
 
 _CONNECTIONS: Final = 16
 _WARM_UP_SECONDS: Final = 1.0
-_SMALLEST_SHARE: Final = 0.03
-"""The share of a page's time below which functions are summed up."""
 _COMPRESSED: Final = {"Accept-Encoding": "gzip"}
 _KINDS: Final = ("whole", "304")
 """A page for a new visitor, and one that the browser has cached and revalidates."""
@@ -39,7 +37,9 @@ def site_pages(run: BenchmarkRun) -> list[ResultRow]:
             url = f"{services.addresses.url('publisher')}/sites/{brand}/{slug}"
             publisher = services.children["publisher"].process.pid
             _serve(run, ours, url, publisher)
-            _profile(run, ours[0], url, publisher)
+            request_profiles.profile(
+                run, ours[0], [publisher], lambda: _visit(url, _COMPRESSED, run.of(3.0, 15.0))["requests"]
+            )
             _serve_as_file(run, beside, httpx.get(url, trust_env=False).content)
     except (MeasurementError, processes.StartError, httpx.HTTPError, KeyError) as error:
         for row in ours:
@@ -89,20 +89,6 @@ def _measure(run: BenchmarkRun, row: ResultRow, url: str, headers: dict[str, str
         f"site_pages, {row.system}: {row.msgs_per_s:,.0f}/s, {row.extra['per_s_of_a_core']:,.0f}/s of a core, "
         f"p99 {row.p99_ms} ms at half of that"
     )
-
-
-def _profile(run: BenchmarkRun, row: ResultRow, url: str, pid: int) -> None:
-    """Adds what a whole page costs function by function, from visits of their own; nothing without py-spy."""
-    try:
-        with profiler.sampled([pid], run.nodes.folder) as lines:
-            before = run.nodes.cpu([pid])
-            seen = _visit(url, _COMPRESSED, run.of(3.0, 15.0))
-            spent = (run.nodes.cpu([pid]) - before).per_thousand(seen["requests"])
-    except MeasurementError as error:
-        run.log(f"site_pages has no profile: {error}")
-        return
-    row.extra |= steps.account(lines, spent, smallest=_SMALLEST_SHARE)
-    run.keep("site_pages-functions.txt", steps.all_functions(steps.read(lines), spent["python"]))
 
 
 def _visit(url: str, headers: dict[str, str], seconds: float, rate: float = 0.0) -> dict[str, Any]:

@@ -22,8 +22,6 @@ from benchmarks.systems import profiler
 from benchmarks.systems.stack import KEYWORDS, Stack, stack
 from brandctl.local import processes
 
-_SMALLEST_SHARE: Final = 0.02
-"""The share of a service's time below which steps and functions are summed up."""
 _SMALLEST_MS: Final = 0.02
 """Statements below this many milliseconds for a keyword are summed up."""
 
@@ -64,8 +62,7 @@ def _watched(run: BenchmarkRun, services: Stack, pipeline: Pipeline, *, name: st
     milliseconds = {service: (used[service] - spent[service]) * 1000 / keywords for service in used}
     stacks = {service: steps.read(lines[service]) for service in lines}
     functions = {
-        service: steps.largest_functions(stacks[service], milliseconds[service], smallest=_SMALLEST_SHARE)
-        for service in stacks
+        service: steps.largest_functions(stacks[service], milliseconds[service]) for service in stacks
     }
     statements = {
         service: [each.per(keywords) for each in database.of(services.database_url(service))]
@@ -125,7 +122,9 @@ def _handled(services: Stack) -> dict[str, int]:
 
 def _largest(shares: Mapping[str, float], milliseconds: float) -> dict[str, float]:
     told = {
-        step: round(share * milliseconds, 2) for step, share in shares.items() if share >= _SMALLEST_SHARE
+        step: round(share * milliseconds, 2)
+        for step, share in shares.items()
+        if share >= steps.SMALLEST_SHARE
     }
     told[steps.REST] = round(milliseconds - sum(told.values()), 2)
     return told

@@ -16,8 +16,6 @@ from benchmarks.scenarios import latency
 from benchmarks.scenarios.chain import Chain
 from benchmarks.systems import profiler, programs
 
-_SMALLEST_SHARE: Final = 0.02
-"""The share of a message's time below which functions are summed up."""
 _SHAPES: Final = {
     "drain_idempotent": ("drain", 200_000, 0.0),
     "outbox_chain": ("outbox", 80_000, 0.0),
@@ -50,7 +48,7 @@ def profile(run: BenchmarkRun, scenario: str) -> ResultRow:
         row.gate = no_figure(error)
         run.log(f"worker_profile, {scenario}: {row.gate}")
         return row
-    row.extra = steps.account(lines, cost, smallest=_SMALLEST_SHARE)
+    row.extra = steps.account(lines, cost)
     run.keep(f"worker-{scenario}.stacks", "".join(f"{line}\n" for line in lines))
     run.keep(f"worker-{scenario}-functions.txt", steps.all_functions(steps.read(lines), cost["python"]))
     run.log(f"worker_profile, {scenario}: CPU ms a message: {cost}")
