@@ -10,9 +10,9 @@ from typing import Any, Final
 import httpx
 
 from benchmarks.errors import MeasurementError
-from benchmarks.measuring import request_profiles
 from benchmarks.reporting.results import GATE_PASSED, ResultRow
 from benchmarks.run import BenchmarkRun
+from benchmarks.scenarios import request_profiles
 from benchmarks.servers.sql import Sql
 from benchmarks.systems.stack import stack
 from brandctl.local import ports, processes
