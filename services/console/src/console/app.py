@@ -17,6 +17,7 @@ from chassis.http.api import add_routes, api
 from chassis.http.audit import log as audit_log
 from chassis.http.audit.routes import keep_audit_log
 from chassis.http.conventions.answers import WORTH_COMPRESSING_BYTES
+from chassis.http.route_index import RouteIndex
 from console import problem_codes
 from console.assistants.endpoint import AssistantEndpoint, AssistantMiddleware
 from console.brand_archives import store as brand_archives
@@ -94,6 +95,7 @@ class ConsoleApp(App):
         self.closes(assistants)
         imports = BrandImports(self.connections)
         self.closes(imports)
+        RouteIndex(pages.router.routes)
         pages.add_route("/assets/{version}/{name}", assets.serve)
         for screen in _screens():
             add_routes(pages, screen.router)

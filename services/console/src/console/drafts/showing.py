@@ -13,13 +13,11 @@ from client import ClientError, RefusedError
 from console.drafts import guest_links, notes
 from console.drafts.context import sentence_evidence
 from console.drafts.editing import FIELDS, Conflict, DiffLine, diff_lines, field_text
-from console.drafts.views import DECIDABLE, block_groups, count_verdicts, is_id, neighbours
+from console.drafts.views import DECIDABLE, block_groups, count_verdicts, is_id
 from console.pages import Away, Form, PageViewer, page
 from console.service_clients import sentence_of
 
 MAX_VERSION: Final = 2**31 - 1
-_QUEUE: Final = 100
-"""Drafts among which the next and the one before are looked for."""
 Act = Callable[[], Awaitable[Response]]
 
 
@@ -108,13 +106,11 @@ async def show_draft(
         versions=orchestrator.list_article_versions(content_id, limit=100),
         decisions=orchestrator.list_draft_decisions(content_id),
         proposed=orchestrator.list_proposals(content_id),
-        queue=orchestrator.list_drafts(brand=brand, limit=_QUEUE),
     )
     away = next((each for each in parts.values() if isinstance(each, Away)), None)
     if away is not None:
         return page(request, viewer, "drafts/away.html.j2", brand=brand, away=away)
     marked, shown = parts["marked"], parts["shown"]
-    before, following = neighbours(parts["queue"]["items"], content_id)
     texts = {name: field_text(shown, name) for name in (*FIELDS, "key_points")}
     asked = request.query_params
     return page(
@@ -137,8 +133,8 @@ async def show_draft(
         threads=await notes.threads(request, content_id),
         guest_links=await guest_links.links_of(request, content_id) if viewer.may(Scope.REVIEW) else (),
         guest_address=guest_address,
-        before=before,
-        following=following,
+        before=draft["before"],
+        following=draft["following"],
         refusal=refusal,
         conflict=conflict,
         conflict_base=conflict_base,

@@ -162,12 +162,3 @@ def chosen_drafts(values: Sequence[str]) -> list[ChosenDraft]:
         if is_id(content_id) and version.isascii() and version.isdecimal() and len(version) < 10:  # noqa: PLR2004
             found.setdefault(content_id, ChosenDraft(content_id, int(version)))
     return list(found.values())
-
-
-def neighbours(items: Sequence[Mapping[str, Any]], content_id: str) -> tuple[str | None, str | None]:
-    """Returns the drafts before and after one in a list."""
-    ids = [each["content_id"] for each in items]
-    if content_id not in ids:
-        return None, next((each for each in ids if each > content_id), None)
-    at = ids.index(content_id)
-    return ids[at - 1] if at else None, ids[at + 1] if at + 1 < len(ids) else None

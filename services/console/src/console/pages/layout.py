@@ -6,7 +6,7 @@ from http import HTTPStatus
 from itertools import count
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2 import PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 from starlette.requests import Request
@@ -16,7 +16,7 @@ from chassis.http.callers import Scope
 from console.compiled_templates import CompiledTemplates
 from console.page_names import name_pages
 from console.pages.parts import ConsoleParts, parts_of
-from console.pages.template_context import PageContext
+from console.pages.template_context import PageEnvironment
 from console.pages.viewer import PageViewer
 from console.texts import Texts, language_of
 from console.urls import chain_path
@@ -25,12 +25,12 @@ _CONTENT: Final = "content"
 _MACROS: Final = "layout/macros.html.j2"
 
 
-def templates() -> Environment:
+def templates() -> PageEnvironment:
     """The templates of all screens; every value is escaped.
 
     The filter `pages` puts the names of pages in the place of commands and addresses in what services say.
     """
-    environment = Environment(
+    environment = PageEnvironment(
         loader=PackageLoader("console", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -39,7 +39,6 @@ def templates() -> Environment:
         auto_reload=False,
         bytecode_cache=CompiledTemplates(),
     )
-    environment.context_class = PageContext
     environment.filters["pages"] = _with_pages
     return environment
 

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from importlib.resources import files
 from typing import Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -87,11 +88,13 @@ class Texts:
             KeyError: the catalogue has no such text.
         """
         text = self.catalogue.find(self.language, key)
-        if isinstance(text, Mapping):
+        if not isinstance(text, str):
             text = text["one" if fields["n"] == 1 else "other"]
         elif not fields and "{" not in text and "}" not in text:
             return text
-        return text.format_map({name: self.number(value) for name, value in fields.items()})
+        return text.format_map(
+            {name: value if isinstance(value, str) else self.number(value) for name, value in fields.items()}
+        )
 
     def known(self, key: str, otherwise: str) -> str:
         """Returns the text of a key that comes from a service, such as a state; `otherwise` for one that is new."""
@@ -130,8 +133,13 @@ class Texts:
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).astimezone(_zone(self.zone))
 
     def day(self, local: datetime) -> str:
-        month = self(f"layout.months.{local.month}")
-        return self("layout.day", day=local.day, month=month, year=str(local.year))
+        return _day(self, local.day, local.month, local.year)
+
+
+@lru_cache(maxsize=1_000)
+def _day(t: Texts, day: int, month: int, year: int) -> str:
+    """A page has many moments of few days."""
+    return t("layout.day", day=day, month=t(f"layout.months.{month}"), year=str(year))
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -205,6 +205,10 @@ class DraftDetails(DraftView):
     cuts: tuple[CutSentenceView, ...]
     """What its model wrote and the checks cut from the newest version, in order, with those that an editor keeps. Empty for a
     digest."""
+    before: UUID | None
+    """The draft before it in the list of its brand's drafts; null: none is open there."""
+    following: UUID | None
+    """The draft after it, likewise."""
 
 
 class DraftList(View):

@@ -147,9 +147,16 @@ def _looking(database: Database, limits: BrandLimits) -> APIRouter:
         async with database.connection() as connection:
             found = await find_evidence(connection, content_id, draft.version)
             progress = await edit_readings.find_progress(connection, content_id, draft.version)
+            before, following = await store.find_neighbours(connection, draft.brand_slug, content_id)
         cuts = cut_sentence_views(found.evidence) if found else ()
         reading = EditReadingView.from_row(progress) if progress else None
-        return DraftDetails(**DraftView.from_row(draft).model_dump(), cuts=cuts, reading=reading)
+        return DraftDetails(
+            **DraftView.from_row(draft).model_dump(),
+            cuts=cuts,
+            reading=reading,
+            before=before,
+            following=following,
+        )
 
     @routes.get(
         "/drafts/{content_id}/decisions",

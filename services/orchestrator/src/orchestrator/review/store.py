@@ -112,6 +112,24 @@ async def drafts(
     return [_draft(row) for row in rows]
 
 
+async def find_neighbours(
+    connection: Connection, brand: str, content_id: UUID
+) -> tuple[UUID | None, UUID | None]:
+    """The open drafts of a brand before and after an article, in the order of `drafts`."""
+    row = await connection.fetchrow(
+        f"""
+        select (select c.content_id from content as c where {OPEN} and c.brand_slug = $1 and c.content_id < $2
+                order by c.content_id desc limit 1),
+               (select c.content_id from content as c where {OPEN} and c.brand_slug = $1 and c.content_id > $2
+                order by c.content_id limit 1)
+        """,  # noqa: S608  (a constant)
+        brand,
+        content_id,
+    )
+    assert row is not None
+    return row[0], row[1]
+
+
 async def count_matches(connection: Connection, wanted: DraftFilter) -> int:
     """Counts the drafts that a filter lets through, up to `MOST_COUNTED`."""
     condition, values = _condition(wanted)

@@ -1,17 +1,18 @@
 """Checks scope and brand of a caller before the request's body is read."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, TypeAlias
 
 from fastapi import Security
 from fastapi.security import APIKeyHeader
 from starlette.requests import Request
-from starlette.routing import BaseRoute, Match, Mount
+from starlette.routing import Mount
 
 from chassis.http.callers import Caller, Scope, caller_of
 from chassis.http.conventions.parameters import refuse_unknown_parameters
 from chassis.http.problem_codes import KEY_BOUND_TO_BRANDS, SCOPE_MISSING, UNKNOWN_BRAND, RefusalError
+from chassis.http.route_index import RouteIndex
 from chassis.http.service_key import API_PREFIX
 
 # Only for the OpenAPI document: the guard checks the key before a route sees the request.
@@ -61,11 +62,11 @@ class Admission:
     """Decides by the head of a request whether to read its body.
 
     Args:
-        routes: the application's list of routes, which may still grow.
+        routes: finds the route of a request.
         unseen: error for a caller who is bound to other brands than that of the path.
     """
 
-    def __init__(self, routes: Sequence[BaseRoute], unseen: UnseenBrand = unseen_brand) -> None:
+    def __init__(self, routes: RouteIndex, unseen: UnseenBrand = unseen_brand) -> None:
         self._routes = routes
         self._unseen = unseen
 
@@ -75,10 +76,10 @@ class Admission:
         Raises:
             RefusalError: 403 without the scope; 404 for a brand that the caller may not see.
         """
-        found = self._route(request)
+        found = self._routes.find(request.scope)
         if found is None:
             return False  # the answer is 404 or 405 for any body
-        route, parameters = found
+        route, parameters = found.route, found.child_scope.get("path_params", {})
         if isinstance(route, Mount):
             return False  # not an operation of the API: mounts take no body
         for needed in _needed(getattr(route, "dependant", None)):
@@ -93,13 +94,6 @@ class Admission:
         ):
             raise RefusalError(UNKNOWN_BRAND, self._unseen(slug))
         return True
-
-    def _route(self, request: Request) -> tuple[BaseRoute, dict[str, Any]] | None:
-        for route in self._routes:
-            match, found = route.matches(request.scope)
-            if match is Match.FULL:
-                return route, found.get("path_params", {})
-        return None
 
 
 def _needed(dependant: Any) -> list[NeededScope]:

@@ -42,6 +42,7 @@ from chassis.http.problem_codes import (
 )
 from chassis.http.problems import MEDIA_TYPE, ProblemResponse
 from chassis.http.reference import reference_routes
+from chassis.http.route_index import RouteIndex
 from chassis.http.service_key import API_PREFIX
 from chassis.http.spans import TracedApi
 from chassis.http.throttling import Quotas
@@ -197,6 +198,7 @@ def api(
         redoc_url=None,
         **described,
     )
+    index = RouteIndex(app.router.routes)
     app.router.routes += reference_routes(app)
     list_codes(app, COMMON, codes)
     app.add_middleware(TaggedAnswers)
@@ -213,7 +215,7 @@ def api(
         files=files,
         lists=lists,
         quotas=quotas,
-        admit=Admission(app.router.routes, unseen),
+        admit=Admission(index, unseen),
     )
     # Before the guard, which checks pair keys by method.
     app.add_middleware(HeadRequests)
@@ -467,7 +469,9 @@ def _takes(request: Request, method: str) -> bool:
     """Return whether any route takes the method at the path; the refusing route knows only its own."""
     scope = {**request.scope, "method": method}
     return any(
-        route.matches(scope)[0] is Match.FULL for route in request.app.routes if not isinstance(route, Mount)
+        route.matches(scope)[0] is Match.FULL
+        for route in request.app.routes
+        if not isinstance(route, Mount | RouteIndex)
     )
 
 
