@@ -9,7 +9,6 @@ from console.drafts.views import (
     block_groups,
     chosen_drafts,
     count_verdicts,
-    neighbours,
     time_in_zone,
 )
 
@@ -67,12 +66,3 @@ def test_a_form_names_each_draft_once_with_the_version_that_was_seen() -> None:
     assert chosen_drafts([f"{ID}:2", f"{ID}:3", "x:1", f"{OTHER}:", f"{OTHER}:٣", OTHER]) == [
         ChosenDraft(ID, 2)
     ]
-
-
-def test_the_next_draft_is_known_also_when_this_one_has_left_the_list() -> None:
-    items = [{"content_id": ID}, {"content_id": OTHER}]
-
-    assert neighbours(items, ID) == (None, OTHER)
-    assert neighbours(items, OTHER) == (ID, None)
-    assert neighbours(items[1:], ID) == (None, OTHER)
-    assert neighbours([], ID) == (None, None)

@@ -1,6 +1,7 @@
 """Searching articles over all cycles: matches, rights of callers, and the number of rows read for a page."""
 
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -264,6 +265,50 @@ async def test_no_page_of_a_rare_state_reads_the_others(many: Database, postgres
             with_word, brands=None, text="needle", after=None, limit=50, state=ArticleState.REJECTED
         )
         assert (found, with_word.rows_read <= 10) == ([], True), with_word.scans
+
+
+@pytest.mark.extended
+async def test_the_articles_of_the_last_days_are_found_without_a_look_at_the_others(
+    many: Database, postgres_url: str
+) -> None:
+    async with many.connection() as connection:
+        await connection.execute(
+            "update content set created_at = case when slug in ('a-17', 'a-99') then now() else now() - interval '9 days' end"
+        )
+        owner = await asyncpg.connect(
+            postgres_url, database=await connection.fetchval("select current_database()")
+        )
+        await owner.execute("vacuum analyze content")
+        await owner.close()
+        await connection.execute("set enable_seqscan = off")
+        since = datetime.now(UTC) - timedelta(days=1)
+
+        async def read(**filters: Any) -> tuple[list[FoundArticle], int]:
+            explained: Any = ExplainedConnection(connection)
+            wanted = {
+                "brands": ["large"],
+                "text": None,
+                "after": None,
+                "limit": 50,
+                "since": since,
+                **filters,
+            }
+            return await search_articles(explained, **wanted), explained.rows_read
+
+        found, rows = await read()
+        assert ([each.content_id for each in found], rows <= 4) == (
+            sorted((e.content_id for e in found), reverse=True),
+            True,
+        )
+        assert len(found) == 2
+        none, rows = await read(state=ArticleState.REJECTED)
+        assert (none, rows <= 4) == ([], True)
+        older, rows = await read(after=found[0].content_id)
+        assert (older, rows <= 4) == (found[1:], True)
+        # Far more than are sorted: a page of them, in their order.
+        all_of_them, rows = await read(since=since - timedelta(days=30))
+        assert (len(all_of_them), rows <= 2_100) == (50, True)
+        assert all_of_them == sorted(all_of_them, key=lambda each: each.content_id, reverse=True)
 
 
 @pytest.mark.extended

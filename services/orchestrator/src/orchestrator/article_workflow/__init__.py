@@ -8,7 +8,7 @@ from orchestrator.article_workflow.approval import (
     UNREVIEWED_SINCE,
     WAITS,
 )
-from orchestrator.article_workflow.article_search import WORDS, words_query
+from orchestrator.article_workflow.article_search import WORDS, brands_query, words_query
 from orchestrator.article_workflow.domain import ContentId
 from orchestrator.article_workflow.durable import delete_old_workflows, release_holds
 from orchestrator.article_workflow.handlers import ContentWorkflow
@@ -64,6 +64,7 @@ __all__ = [
     "VersionNote",
     "VersionText",
     "article_contexts",
+    "brands_query",
     "content_routes",
     "cut_sentence_views",
     "delete_old_workflows",

@@ -97,11 +97,12 @@ async def search_articles(
     if brands is not None and not brands:
         return []
     query = None if text is None else _query(text, brands)
-    if query is not None:
-        rare = await _few_with(connection, query)
-        if rare is not None:
-            behind = sorted((each for each in rare if after is None or each < after), reverse=True)
-            return await _first_of(connection, behind, limit, state, since)
+    rare = None if query is None else await _few_with(connection, query)
+    if query is None and since is not None and brands is not None:
+        rare = await _few_since(connection, brands, since)
+    if rare is not None:
+        behind = sorted((each for each in rare if after is None or each < after), reverse=True)
+        return await _first_of(connection, behind, limit, state, since)
     return await _latest(connection, brands, query, after, limit, state, since)
 
 
@@ -150,11 +151,14 @@ def words_query(text: str) -> str:
     return " & ".join(f"'{word}':*" for word in _APART.split(spaced) if word)
 
 
+def brands_query(brands: Collection[str]) -> str:
+    """Returns the search for any of these brands, which the index marks with a leading `=`, as a `tsquery`."""
+    return " | ".join(f"'={slug}'" for slug in sorted(brands))
+
+
 def _query(text: str, brands: Collection[str] | None) -> _Query:
-    """Builds the search: every word as a prefix, and any of the brands, which the index marks with a leading `=`."""
-    return _Query(
-        words_query(text), None if brands is None else " | ".join(f"'={slug}'" for slug in sorted(brands))
-    )
+    """Builds the search: every word as a prefix, and any of the brands."""
+    return _Query(words_query(text), None if brands is None else brands_query(brands))
 
 
 async def _few_with(connection: Connection, query: _Query) -> list[UUID] | None:
@@ -170,6 +174,17 @@ async def _few_with(connection: Connection, query: _Query) -> list[UUID] | None:
         query.words,
         _MOST_SORTED + 1,
         *(() if query.brands is None else (query.brands,)),
+    )
+    return None if len(rows) > _MOST_SORTED else [row["content_id"] for row in rows]
+
+
+async def _few_since(connection: Connection, brands: Collection[str], since: datetime) -> list[UUID] | None:
+    """Returns the ids of the brands' articles from a time on, unordered; None if there are more than `_MOST_SORTED`."""
+    rows = await connection.fetch(
+        "select content_id from content where brand_slug = any ($1::text[]) and created_at >= $2 limit $3",
+        sorted(brands),
+        since,
+        _MOST_SORTED + 1,
     )
     return None if len(rows) > _MOST_SORTED else [row["content_id"] for row in rows]
 

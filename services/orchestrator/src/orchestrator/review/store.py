@@ -10,7 +10,7 @@ from uuid import UUID
 import asyncpg
 
 from chassis import Connection
-from orchestrator.article_workflow import WORDS, WRITER, lock_storing, words_query
+from orchestrator.article_workflow import WORDS, WRITER, brands_query, lock_storing, words_query
 from orchestrator.moving import check_not_moving
 from orchestrator.review.domain import DraftAuthor, DraftFilter, ReviewedDraft
 from review.decisions import RecordedDecision
@@ -35,6 +35,9 @@ OPEN: Final = (
 )
 """SQL, as in the partial index content_waiting: drafts that wait, are being rewritten, or offer a correction."""
 
+_OPEN_STATES: Final = frozenset({DraftState.WAITING, DraftState.RETURNED, DraftState.CORRECTION})
+"""States in which drafts are always open; it is said in the SQL too, as the planner does not conclude it."""
+
 _MADE_BY: Final = {
     DraftAuthor.DIGEST: f"n.made_by = '{WRITER}' and not coalesce(n.measures @> '[{{\"name\": \"dropped\"}}]', false)",
     DraftAuthor.MODEL: f"n.made_by = '{WRITER}' and n.measures @> '[{{\"name\": \"dropped\"}}]'",
@@ -55,16 +58,18 @@ _DECIDED: Final = """
 """
 """SQL: all decisions about an article. An older version reads only the kinds that it knows."""
 
+_NEWEST: Final = """
+    join lateral (
+        select version, title, word_count, made_by, made_at, measures from content_versions as v
+        where v.content_id = c.content_id order by version desc limit 1
+    ) as n on true
+"""
 _DRAFTS: Final = f"""
     select c.content_id, c.brand_slug, c.keyword, c.research_id, c.slug as address, n.title, n.word_count, c.version as stands, n.version,
            n.made_by, n.made_at, c.held_for, c.decision as standing, c.offered_version as offered,
            coalesce(c.waits_since, c.created_at) as since, c.published_url,
            d.last, case when p.content_id is not null then (p.version, p.publish_at, p.made_by) end as planned
-    from content as c
-        join lateral (
-            select version, title, word_count, made_by, made_at, measures from content_versions as v
-            where v.content_id = c.content_id order by version desc limit 1
-        ) as n on true
+    from content as c {_NEWEST}
         left join lateral (
             select (decision, version, comment, made_by, made_at) as last from ({_DECIDED.format(content_id="c.content_id")}) as all_of_it
             where decision <> 'edited' order by made_at desc limit 1
@@ -103,10 +108,18 @@ async def drafts(
 ) -> list[ReviewedDraft]:
     """A page of the drafts that a filter lets through, oldest first."""
     condition, values = _condition(wanted)
-    values += [after, limit]
+    if after is not None:
+        values.append(after)
+        condition += f" and c.content_id > ${len(values)}::uuid"
+    values.append(limit)
+    # The page is chosen first, so that its drafts alone are joined with versions and decisions.
     rows = await connection.fetch(
-        f"""{_DRAFTS} {condition} and (${len(values) - 1}::uuid is null or c.content_id > ${len(values) - 1})
-        order by c.content_id limit ${len(values)}""",
+        f"""
+        {_DRAFTS} c.content_id in (
+            select c.content_id from {_searched(wanted)} where {condition} order by c.content_id limit ${len(values)}
+        )
+        order by c.content_id
+        """,  # noqa: S608  (conditions of this module)
         *values,
     )
     return [_draft(row) for row in rows]
@@ -135,36 +148,50 @@ async def count_matches(connection: Connection, wanted: DraftFilter) -> int:
     condition, values = _condition(wanted)
     values.append(MOST_COUNTED)
     counted: int = await connection.fetchval(
-        f"select count(*) from ({_DRAFTS} {condition} limit ${len(values)}) as found",  # noqa: S608  (constants)
+        f"""
+        select count(*) from (
+            select 1 from {_searched(wanted)} where {condition} limit ${len(values)}
+        ) as found
+        """,  # noqa: S608  (constants)
         *values,
     )
     return counted
 
 
+def _searched(wanted: DraftFilter) -> str:
+    """Returns what a filter is about, as SQL: newest versions only if it names an author."""
+    return "content as c" if wanted.author is None else f"content as c {_NEWEST}"
+
+
 def _condition(wanted: DraftFilter) -> tuple[str, list[object]]:
-    """Returns a filter as SQL over `_DRAFTS`, with the values of its parameters."""
-    conditions = [OPEN if wanted.state is None else f"({STATES[wanted.state]})"]
+    """Returns a filter as SQL over `_searched`, with the values of its parameters."""
+    is_open = wanted.state is None or wanted.state in _OPEN_STATES
+    conditions = [*((OPEN,) if is_open else ()), *((f"({STATES[wanted.state]})",) if wanted.state else ())]
     values: list[object] = []
 
-    def add(condition: str, value: object) -> None:
-        values.append(value)
-        conditions.append(condition.format(f"${len(values)}"))
+    def value(given: object) -> str:
+        values.append(given)
+        return f"${len(values)}"
 
     if wanted.brands is not None and len(wanted.brands) == 1:
-        # The expression of the index `content_of_brands`: one brand's drafts are read in their order.
-        add("c.brand_slug || '' = {}::text", next(iter(wanted.brands)))
+        # A brand's drafts are read in their order: open ones by the index content_waiting, others by content_of_brands.
+        slug = "c.brand_slug" if is_open else "c.brand_slug || ''"
+        conditions.append(f"{slug} = {value(next(iter(wanted.brands)))}::text")
     elif wanted.brands is not None:
-        add("c.brand_slug = any ({}::text[])", list(wanted.brands))
+        conditions.append(f"c.brand_slug = any ({value(list(wanted.brands))}::text[])")
     if wanted.author is not None:
         conditions.append(_MADE_BY[wanted.author])
     if wanted.since_before is not None:
-        add("coalesce(c.waits_since, c.created_at) < {}", wanted.since_before)
+        conditions.append(f"coalesce(c.waits_since, c.created_at) < {value(wanted.since_before)}")
     if wanted.text is not None:
+        words = query = f"to_tsquery('simple', {value(words_query(wanted.text))}::text)"
+        if wanted.brands is not None:
+            query = f"({words} && {value(brands_query(wanted.brands))}::text::tsquery)"
         # A text without a word finds nothing.
-        add(
-            f"c.content_id in (select content_id from content where {WORDS} @@ to_tsquery('simple', {{}}::text))",  # noqa: S608  (constants)
-            words_query(wanted.text),
-        )
+        conditions += [
+            f"numnode({words}) > 0",
+            f"c.content_id in (select content_id from content where {WORDS} @@ {query})",  # noqa: S608  (constants)
+        ]
     return " and ".join(conditions), values
 
 
