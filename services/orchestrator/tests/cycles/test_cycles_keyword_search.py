@@ -21,7 +21,7 @@ from messaging import Database
 from orchestrator.cycles import DEFAULT_LIMITS, Housekeeping, cancel_writing, store
 from orchestrator.cycles.control import cancel_cycle
 from orchestrator.cycles.facts import CycleState, KeywordState
-from orchestrator.cycles.keyword_search import KeywordFilter, count_keywords, search_keywords
+from orchestrator.cycles.keyword_search import KeywordFilter, count_keywords, find_few, search_keywords
 from tests.fixtures.databases import Roles
 from tests.fixtures.explained import ExplainedConnection
 from tests.fixtures.orchestrator.cycles import MessageOf, begin, handle, rows_of
@@ -64,7 +64,9 @@ async def test_a_page_of_a_brand_reads_its_last_cycles_alone(
             ((UUID(int=500), 1), KeywordFilter(["daily-grind"], text="coffee")),
         ):
             explained: Any = ExplainedConnection(connection)
-            found = await search_keywords(explained, wanted, after=last, limit=6)
+            found = await search_keywords(
+                explained, wanted, await find_few(explained, wanted), after=last, limit=6
+            )
             of_first = wanted == KeywordFilter(["daily-grind"])
             assert [each.cycle_id == first.cycle_id for each in found] == [of_first] * 2 + [False] * 4
             assert [each.position for each in found] == [2, 1] * 3
@@ -108,24 +110,28 @@ async def test_a_rare_text_is_looked_up_and_a_frequent_one_is_read_until_the_pag
             for text, positions in (("OKA p", [1]), ("zzzz", []), ("pot moka", [])):
                 rare: Any = ExplainedConnection(connection)
                 wanted = KeywordFilter(brands, text=text)
-                found = await search_keywords(rare, wanted, after=None, limit=6)
+                found = await search_keywords(rare, wanted, await find_few(rare, wanted), after=None, limit=6)
                 assert [each.position for each in found] == positions
-                assert await count_keywords(rare, wanted) == len(positions)
+                assert await count_keywords(rare, wanted, await find_few(rare, wanted)) == len(positions)
                 assert rare.rows_read + rare.entries_read < 50, rare.scans
         frequent: Any = ExplainedConnection(connection)
         wanted = KeywordFilter(text="coffee")
         behind = (UUID(int=500), 1)
-        found = await search_keywords(frequent, wanted, after=behind, limit=6)
+        found = await search_keywords(
+            frequent, wanted, await find_few(frequent, wanted), after=behind, limit=6
+        )
         assert [(each.cycle_id, each.position) for each in found] == [
             (UUID(int=number), position) for number in (499, 498, 497) for position in (2, 1)
         ]
-        assert await count_keywords(frequent, wanted) == 2000
+        assert await count_keywords(frequent, wanted, await find_few(frequent, wanted)) == 2000
         # Of a page, a state and a time are kept apart, too.
         of_cycle = KeywordFilter({"daily-grind"}, text="mok", state=KeywordState.QUEUED)
-        assert await count_keywords(connection, of_cycle) == 1
-        late = datetime(2090, 1, 1, tzinfo=UTC)
-        assert await count_keywords(connection, KeywordFilter(text="mok", since=late)) == 0
-        behind_it = await search_keywords(connection, of_cycle, after=(cycle.cycle_id, 1), limit=6)
+        assert await count_keywords(connection, of_cycle, await find_few(connection, of_cycle)) == 1
+        newer = KeywordFilter(text="mok", since=datetime(2090, 1, 1, tzinfo=UTC))
+        assert await count_keywords(connection, newer, await find_few(connection, newer)) == 0
+        behind_it = await search_keywords(
+            connection, of_cycle, await find_few(connection, of_cycle), after=(cycle.cycle_id, 1), limit=6
+        )
         assert behind_it == []
 
 
@@ -151,7 +157,7 @@ async def test_keywords_are_counted_by_the_counts_of_their_cycles(
             (KeywordFilter(["daily-grind"], since=datetime(2090, 1, 1, tzinfo=UTC)), 0),
         ):
             explained: Any = ExplainedConnection(connection)
-            assert await count_keywords(explained, wanted) == count, wanted
+            assert await count_keywords(explained, wanted, await find_few(explained, wanted)) == count, wanted
             assert explained.rows_read + explained.entries_read <= 1001, explained.scans
 
 
@@ -164,18 +170,21 @@ async def test_cycles_under_way_are_listed_without_a_look_at_those_that_have_end
         await connection.execute("update cycles set ended_at = now() where correlation_id like 'former %'")
         await analyze(database_roles.owner(orchestrator_url))
         await connection.execute("set enable_seqscan = off")
-        for state, expected in (
-            (CycleState.RUNNING, [cycle.cycle_id]),
-            (CycleState.WAITING, []),
-            (CycleState.PAUSED, []),
+        for states, expected in (
+            ([CycleState.RUNNING], [cycle.cycle_id]),
+            ([CycleState.WAITING], []),
+            ([CycleState.PAUSED], []),
+            ([CycleState.RUNNING, CycleState.PAUSED], [cycle.cycle_id]),
         ):
             explained: Any = ExplainedConnection(connection)
             found = await store.cycles_page(
-                explained, brands=["daily-grind"], state=state, after=None, limit=5
+                explained, brands=["daily-grind"], states=states, after=None, limit=5
             )
             assert [each.cycle_id for each in found] == expected
             assert explained.rows_read < 10, explained.scans
-        ended = await store.cycles_page(connection, brands=None, state=CycleState.FAILED, after=None, limit=5)
+        ended = await store.cycles_page(
+            connection, brands=None, states=[CycleState.FAILED], after=None, limit=5
+        )
         assert [each.cycle_id for each in ended] == [UUID(int=number) for number in range(1000, 995, -1)]
 
 
@@ -223,6 +232,10 @@ async def test_keywords_of_all_cycles_are_found_by_spelling_text_and_state(
     ):
         counted = await api.get("/v1/keyword-counts", params={"brand": "daily-grind", **query})
         assert counted.json() == {"count": count, "is_exact": True}
+        # The same number beside a page of them.
+        beside = {"brand": "daily-grind", **query, "counted": True, "limit": 1}
+        assert (await api.get("/v1/keywords", params=beside)).json()["count"] == counted.json()
+    assert (await api.get("/v1/keywords", params={"limit": 1})).json()["count"] is None
 
     assert await found(since="2090-01-01T00:00:00Z") == []
     assert await found(keyword="moka pot", since="2020-01-01T00:00:00Z") == ["moka pot"]

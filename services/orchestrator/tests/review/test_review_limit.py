@@ -274,7 +274,7 @@ async def test_a_cycle_says_what_holds_it_up_and_ends_once_with_the_last_decisio
         "drafts": 3,
     }
     assert (progress["state"], progress["drafts_waiting"], progress["failed"]) == ("running", 3, 0)
-    listed = (await brand.api.get("/v1/cycles", params={"state": "running"})).json()["items"]
+    listed = (await brand.api.get("/v1/cycles", params={"state": ["paused", "running"]})).json()["items"]
     assert [each["held_up"] for each in listed] == [progress["held_up"]]
 
     states = []

@@ -54,7 +54,7 @@ async def read_brand(clients: PersonClients, fields: Mapping[str, str], query: M
     return await read_each(
         orchestrator.list_drafts(brand=brand, state="waiting", limit=_SHOWN),
         orchestrator.list_workflows(brand=brand, state="stuck", limit=_SHOWN),
-        orchestrator.list_cycles(brand=brand, state="running", limit=_SHOWN),
+        orchestrator.list_cycles(brand=brand, state=["running"], limit=_SHOWN),
         orchestrator.search_for_articles(brand=brand, since=week, limit=_SHOWN),
         social.get_post_count(brand, state="in_doubt"),
         social.get_post_count(brand, state="failed", since=week),
@@ -127,7 +127,7 @@ async def show_brand(request: Request, brand: str, viewer: Viewer) -> Response:
         settings=orchestrator.get_brand(brand, counters=False),
         drafts=orchestrator.list_drafts(brand=brand, state="waiting", limit=_SHOWN),
         stuck=orchestrator.list_workflows(brand=brand, state="stuck", limit=_SHOWN),
-        cycles=orchestrator.list_cycles(brand=brand, state="running", limit=_SHOWN),
+        cycles=orchestrator.list_cycles(brand=brand, state=["running"], limit=_SHOWN),
         articles=orchestrator.search_for_articles(brand=brand, since=now - _WEEK, limit=_SHOWN),
         dated=orchestrator.list_calendar_entries(brand=brand, from_=begin, to=end),
         entries=social.list_calendar_entries(brand=brand, from_=begin, to=end),

@@ -14,23 +14,16 @@ from chassis.http.callers import Scope
 from console.notices import Notice, Undo, UndoAct, told
 from console.pages import FormData, PageViewer, Viewer, once
 
-_SHOWN: Final = 5
+_SHOWN: Final = 10
 STATES: Final = ("running", "paused")
 """In which a cycle can be paused, resumed or cancelled."""
 _UNDONE_BY: Final = {"pause": "keywords.resume_cycle", "resume": "keywords.pause_cycle"}
 router = APIRouter(include_in_schema=False)
 
 
-def listed(running: Any, paused: Any) -> list[Any]:
-    """Cycles that are under way or paused, of what the orchestrator answers; none while it is away."""
-    return [each for found in (running, paused) if found for each in found["items"]]
-
-
-def calls(clients: Any, brand: str) -> tuple[Any, Any]:
-    """What asks the orchestrator for the newest cycles in each of the STATES."""
-    running, paused = STATES
-    ask = clients.orchestrator.list_cycles
-    return ask(brand=brand, state=running, limit=_SHOWN), ask(brand=brand, state=paused, limit=_SHOWN)
+def newest(clients: Any, brand: str) -> Any:
+    """What asks the orchestrator for the newest cycles in one of the STATES."""
+    return clients.orchestrator.list_cycles(brand=brand, state=STATES, limit=_SHOWN)
 
 
 @router.post("/b/{brand}/keywords/cycles/{cycle_id}/{verb}")

@@ -43,7 +43,7 @@ add_routes(router, mass.router, cycles.router, subjects.router)
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:
     """Reads the list with its filters."""
     wanted, brand = ListFilter.of(query, views.STATES), fields["brand"]
-    return await read_each(_search(clients, brand, wanted), *cycles.calls(clients, brand))
+    return await read_each(_search(clients, brand, wanted), cycles.newest(clients, brand))
 
 
 async def read_keyword(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (no filters)
@@ -79,22 +79,20 @@ LIVE: Final = (
 async def list_keywords(request: Request, brand: str, viewer: Viewer) -> Response:
     """Keywords that match the filters in the address, with the progress of what is under way."""
     wanted = ListFilter.of(request.query_params, views.STATES)
-    running, paused = cycles.calls(viewer, brand)
     parts = await viewer.gather(
-        found=_search(viewer, brand, wanted),
-        counted=_count(viewer, brand, wanted),
-        running=running,
-        paused=paused,
+        found=_search(viewer, brand, wanted, counted=True), newest=cycles.newest(viewer, brand)
     )
-    found = parts["found"]
+    found, newest = parts["found"], parts["newest"]
     handed_in = request.query_params.get("handed_in", "")
     return page(
         request,
         viewer,
         "keywords/list.html.j2",
-        **parts,
+        found=found,
+        counted=found["count"] if found else None,
         brand=brand,
-        cycles=cycles.listed(parts["running"], parts["paused"]),
+        newest=newest,
+        cycles=newest["items"] if newest else [],
         may_operate=viewer.may(Scope.OPERATE),
         saved=await saved_views(viewer, brand, "keywords", wanted.query()),
         wanted=wanted,
@@ -334,17 +332,10 @@ async def _find(viewer: PageViewer, brand: str, keyword_id: str) -> "answers.Fou
 
 
 def _search(
-    clients: PersonClients, brand: str, wanted: ListFilter
+    clients: PersonClients, brand: str, wanted: ListFilter, *, counted: bool = False
 ) -> "Coroutine[Any, Any, answers.FoundKeywordsView]":
-    return clients.orchestrator.search_for_keywords(brand=brand, **wanted.arguments(datetime.now(UTC)))
-
-
-def _count(
-    clients: PersonClients, brand: str, wanted: ListFilter
-) -> "Coroutine[Any, Any, answers.KeywordCount]":
-    filters = wanted.arguments(datetime.now(UTC))
-    return clients.orchestrator.get_keyword_count(
-        brand=brand, q=filters["q"], state=filters["state"], since=filters["since"]
+    return clients.orchestrator.search_for_keywords(
+        brand=brand, counted=counted, **wanted.arguments(datetime.now(UTC))
     )
 
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from chassis.http.api import View
 from envelope.brand.payloads import Priority
 from orchestrator.cycles.keyword_rows import KeywordRow
+from orchestrator.cycles.keyword_search import MOST_COUNTED
 from orchestrator.cycles.keyword_times import KeywordTimes
 from orchestrator.cycles.models import KeywordView, fields_of, in_dollars
 
@@ -85,6 +86,10 @@ class KeywordCount(View):
     is_exact: bool
     """False if there are more than are counted."""
 
+    @classmethod
+    def of(cls, count: int) -> Self:
+        return cls(count=count, is_exact=count < MOST_COUNTED)
+
 
 class FoundKeywordsView(View):
     """Keywords of the latest cycle first."""
@@ -92,12 +97,15 @@ class FoundKeywordsView(View):
     items: tuple[FoundKeywordView, ...]
     next: Annotated[str | None, Field(examples=["0197a3c4-5b6e-7c80-9d2f-3a4b5c6d7e8f.12"])]
     """Send it as `after` to get the next page; null on the last one."""
+    count: KeywordCount | None
+    """How many the filters let through, on all pages; null if not asked for."""
 
     @classmethod
-    def of(cls, rows: Sequence[KeywordRow], limit: int) -> Self:
+    def of(cls, rows: Sequence[KeywordRow], limit: int, count: int | None = None) -> Self:
         """`rows` are the page's, and one more if there is a next page."""
         page = rows[:limit]
         return cls(
             items=tuple(map(FoundKeywordView.of_row, page)),
             next=f"{page[-1].cycle_id}.{page[-1].position}" if len(rows) > limit else None,
+            count=None if count is None else KeywordCount.of(count),
         )

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from chassis import Connection
@@ -16,6 +16,10 @@ _LOOKED_UP: Final = 3
 """Letters from which on a text is looked up in the index keyword_spellings_by_letters (migration 0108)."""
 _MOST_SORTED: Final = 1_000
 """The most matches of a text that are sorted; with more matches, keywords are read in their order instead: a page is soon full."""
+
+
+Few: TypeAlias = Collection[tuple[UUID, int]] | None
+"""Places of keywords: cycle and position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +41,23 @@ class KeywordFilter:
 
 
 async def search_keywords(
-    connection: Connection, wanted: KeywordFilter, *, after: tuple[UUID, int] | None, limit: int
+    connection: Connection,
+    wanted: KeywordFilter,
+    few: Few,
+    *,
+    after: tuple[UUID, int] | None,
+    limit: int,
 ) -> list[KeywordRow]:
     """A page of keywords: those of the latest cycle first, and within a cycle the last one first.
 
     Args:
         connection: to the service's database.
         wanted: the search conditions.
+        few: as `find_few` returns them.
         after: cycle and position of the former page's last keyword.
         limit: keywords at most.
     """
-    found = _Search(wanted, after, await _few_with(connection, wanted))
+    found = _Search(wanted, after, few)
     # The page is selected first, so that further columns are read for its keywords alone.
     page = await connection.fetch(
         f"""
@@ -68,11 +78,11 @@ async def search_keywords(
     )
 
 
-async def count_keywords(connection: Connection, wanted: KeywordFilter) -> int:
+async def count_keywords(connection: Connection, wanted: KeywordFilter, few: Few) -> int:
     """Counts the keywords that a filter lets through, up to MOST_COUNTED."""
     if wanted.keyword is None and wanted.text is None and wanted.content_id is None:
         return await _count_by_cycles(connection, wanted)
-    found = _Search(wanted, None, await _few_with(connection, wanted))
+    found = _Search(wanted, None, few)
     counted: int = await connection.fetchval(
         f"""
         select count(*) from (
@@ -85,8 +95,8 @@ async def count_keywords(connection: Connection, wanted: KeywordFilter) -> int:
     return counted
 
 
-async def _few_with(connection: Connection, wanted: KeywordFilter) -> list[tuple[UUID, int]] | None:
-    """Returns the places of all keywords with the text, unordered; None if they are many, or not looked up."""
+async def find_few(connection: Connection, wanted: KeywordFilter) -> Few:
+    """Returns the places of all keywords with the text of a filter, unordered; None if they are many, or not looked up."""
     if wanted.text is None or len(wanted.text) < _LOOKED_UP:
         return None
     if wanted.keyword is not None or wanted.content_id is not None or wanted.correlation_id is not None:
@@ -128,7 +138,7 @@ class _Search:
         self,
         wanted: KeywordFilter,
         after: tuple[UUID, int] | None,
-        few: Collection[tuple[UUID, int]] | None = None,
+        few: Few = None,
     ) -> None:
         """`few` are the places of all keywords with the text, where they are known."""
         self.values: list[Any] = []

@@ -37,7 +37,7 @@ from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits
 from orchestrator.cycles.facts import CycleState, KeywordState
 from orchestrator.cycles.found_keywords import FoundKeywordsView, FoundKeywordView, KeywordCount
 from orchestrator.cycles.keyword_rows import PAGE, keywords_of
-from orchestrator.cycles.keyword_search import MOST_COUNTED, KeywordFilter, count_keywords, search_keywords
+from orchestrator.cycles.keyword_search import KeywordFilter, count_keywords, find_few, search_keywords
 from orchestrator.cycles.list_routes import LISTS, KeywordListRoute
 from orchestrator.cycles.models import (
     CycleAccepted,
@@ -178,7 +178,12 @@ def _watching(database: Database) -> APIRouter:
     async def list_cycles(
         caller: MayRead,
         brand: Annotated[str | None, Query(description="Those of this brand.", max_length=200)] = None,
-        state: Annotated[CycleState | None, Query(description="Those in this state.")] = None,
+        state: Annotated[
+            list[CycleState] | None,
+            Query(
+                description="Those in this state; several times: in one of these.", max_length=len(CycleState)
+            ),
+        ] = None,
         after: Annotated[UUID | None, Query(description="`next` of the page before.")] = None,
         limit: FormerlyLargerLimit = DEFAULT_PAGE,
     ) -> CyclesView:
@@ -187,7 +192,7 @@ def _watching(database: Database) -> APIRouter:
             cycles = await cycles_page(
                 connection,
                 brands=caller.brands if brand is None else {seen_slug(brand, caller)},
-                state=state,
+                states=state or (),
                 after=after,
                 limit=limit + 1,
             )
@@ -219,6 +224,9 @@ def _watching(database: Database) -> APIRouter:
         after: Annotated[
             str | None, Query(description="`next` of the page before.", pattern=_AFTER_KEYWORD)
         ] = None,
+        counted: Annotated[
+            bool, Query(description="With the number of all that the filters let through.")
+        ] = False,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> FoundKeywordsView:
         """Keywords of all stored cycles, latest cycle first."""
@@ -226,8 +234,10 @@ def _watching(database: Database) -> APIRouter:
         cycle_id, _, position = (after or "").partition(".")
         last = (UUID(cycle_id), int(position)) if after else None
         async with database.connection() as connection:
-            rows = await search_keywords(connection, wanted, after=last, limit=limit + 1)
-        return FoundKeywordsView.of(rows, limit)
+            few = await find_few(connection, wanted)
+            rows = await search_keywords(connection, wanted, few, after=last, limit=limit + 1)
+            count = await count_keywords(connection, wanted, few) if counted else None
+        return FoundKeywordsView.of(rows, limit, count)
 
     @routes.get("/keyword-counts", summary="Number of keywords")
     async def get_keyword_count(
@@ -243,8 +253,8 @@ def _watching(database: Database) -> APIRouter:
         """The number of keywords that the same filters list; at most 10,000 are counted."""
         wanted = KeywordFilter(_brands(brand, caller), keyword, q, state, since, correlation_id, content_id)
         async with database.connection() as connection:
-            counted = await count_keywords(connection, wanted)
-        return KeywordCount(count=counted, is_exact=counted < MOST_COUNTED)
+            few = await find_few(connection, wanted)
+            return KeywordCount.of(await count_keywords(connection, wanted, few))
 
     @routes.get("/cycles/{cycle_id}/keywords", summary="List the keywords of a cycle", responses=UNKNOWN)
     async def list_cycle_keywords(

@@ -66,7 +66,7 @@ CYCLE_STATE = f"""
          when paused_at is not null then 'paused' else 'running' end
 """
 """Of cycles: `Cycle.state` in SQL."""
-_UNDER_WAY = (CycleState.RUNNING, CycleState.PAUSED, CycleState.WAITING)
+_UNDER_WAY = frozenset({CycleState.RUNNING, CycleState.PAUSED, CycleState.WAITING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,27 +231,27 @@ async def cycles_page(
     connection: Connection,
     *,
     brands: Collection[str] | None,
-    state: CycleState | None,
+    states: Collection[CycleState] = (),
     after: UUID | None,
     limit: int,
 ) -> list[Cycle]:
-    """A page of cycles after the id `after`, latest first; all, or of some brands, or in one state."""
+    """A page of cycles after the id `after`, latest first; all, or of some brands, or in some states."""
     # As in the index cycles_under_way, which has few of a brand's cycles.
-    under_way = "and ended_at is null" if state in _UNDER_WAY else ""
+    under_way = "and ended_at is null" if states and _UNDER_WAY.issuperset(states) else ""
     rows = await connection.fetch(
         f"""
         select {_PROGRESS_COLUMNS}
         from (
             select * from cycles
             where ($1::text[] is null or brand_slug = any ($1)) and ($2::uuid is null or cycle_id < $2)
-              and ($3::text is null or {CYCLE_STATE} = $3) {under_way}
+              and ($3::text[] is null or {CYCLE_STATE} = any ($3)) {under_way}
             order by cycle_id desc limit $4
         ) as c join brands as b on b.slug = c.brand_slug
         order by c.cycle_id desc
         """,  # noqa: S608  (constants of this module)
         None if brands is None else list(brands),
         after,
-        state,
+        list(states) or None,
         limit,
     )
     return [_cycle_of(row) for row in rows]
