@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 import asyncpg
+from pydantic_core import from_json
 
 from chassis import Connection
 from chassis.observing.traces import TraceHeaders
@@ -210,13 +211,14 @@ async def load_rows(connection: Connection, condition: str, *arguments: object) 
 
 
 def _keyword(row: asyncpg.Record, held_up: str | None) -> KeywordRow:
-    setbacks = json.loads(row["setbacks"])
     stored = {name: row[name] for name in _FACTS}
     stored["channels"] = tuple(row["channels"])
-    stored["tags"] = tuple(json.loads(row["tags"]))
+    stored["tags"] = tuple(from_json(row["tags"]))
     stored["picture"] = None if row["picture"] is None else Picture.model_validate_json(row["picture"])
-    stored["setbacks"] = {Stage(stage): StageFailure(**setback) for stage, setback in setbacks.items()}
-    stored["posts"] = tuple(PostResult(**post) for post in json.loads(row["posts"]))
+    stored["setbacks"] = {
+        Stage(stage): StageFailure(**setback) for stage, setback in from_json(row["setbacks"]).items()
+    }
+    stored["posts"] = tuple(PostResult(**post) for post in from_json(row["posts"]))
     return KeywordRow(
         row["cycle_id"],
         row["position"],

@@ -226,17 +226,17 @@ class KeywordView(View):
 
 def fields_of(row: KeywordRow) -> dict[str, Any]:
     """The fields of a `KeywordView`."""
-    facts = row.facts
-    may_wait = facts.state in {KeywordState.QUEUED, KeywordState.WRITING}
+    facts, state, has_standing = row.facts, row.facts.state, row.facts.has_standing_article
+    may_wait = state in {KeywordState.QUEUED, KeywordState.WRITING}
     return {
         "keyword": row.keyword,
-        "state": facts.state,
+        "state": state,
         "reason": row.taken_down or _reason(row),
-        "waits": _waits(row),
+        "waits": _waits(row) if may_wait else None,
         "waits_until": row.waits_until if may_wait and not facts.awaits_turn else None,
-        "content_id": facts.standing_id if facts.has_standing_article else facts.content_id,
-        "published_url": row.standing_url if facts.has_standing_article else facts.published_url,
-        "has_standing_article": facts.has_standing_article,
+        "content_id": facts.standing_id if has_standing else facts.content_id,
+        "published_url": row.standing_url if has_standing else facts.published_url,
+        "has_standing_article": has_standing,
         "distinct": row.is_distinct,
         "posts": tuple(
             PostView(
@@ -264,8 +264,6 @@ def _post_state(row: KeywordRow) -> Literal["posted", "page_taken_down", "page_d
 
 
 def _waits(row: KeywordRow) -> str | None:
-    if row.facts.state not in {KeywordState.QUEUED, KeywordState.WRITING}:
-        return None
     return (row.held_up or NOT_ITS_TURN) if row.facts.awaits_turn else row.waits
 
 

@@ -34,6 +34,8 @@ class ArticlePlacements:
 
 def read_placements(document: str | None) -> tuple[Placement, ...]:
     """Parses the JSON of `PLACEMENTS`."""
+    if document is None:
+        return ()
     return tuple(
         Placement(
             each["target"],
@@ -43,7 +45,7 @@ def read_placements(document: str | None) -> tuple[Placement, ...]:
             datetime.fromisoformat(each["asked_at"]),
             each["answered_at"] and datetime.fromisoformat(each["answered_at"]),
         )
-        for each in json.loads(document or "[]")
+        for each in json.loads(document)
     )
 
 
