@@ -1,6 +1,6 @@
 """The names of brands in the bar of every page, beside a real orchestrator: few requests, and no name of a brand that one may not see."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import asyncpg
 import httpx
@@ -8,6 +8,7 @@ import pytest
 
 from chassis.testing import eventually
 from client import Address, RefusedError
+from client.connections import WholeAnswer
 from client.services.orchestrator import AsyncOrchestrator
 from console.pages.brands import MOST_BRANDS, BrandNames
 from console.service_clients import ServiceConnections, SharedTransport
@@ -34,8 +35,10 @@ class Answers(SharedTransport):
         super().__init__(limits=httpx.Limits())
         self.statuses: list[int] = []
 
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        answer = await super().handle_async_request(request)
+    async def ask_whole(
+        self, method: str, url: str, headers: Sequence[tuple[str, str]], seconds: float
+    ) -> WholeAnswer:
+        answer = await super().ask_whole(method, url, headers, seconds)
         self.statuses.append(answer.status_code)
         return answer
 

@@ -8,6 +8,8 @@ import httpx
 import pytest
 
 from chassis.testing import eventually
+from client import Address, RefusedError, UnchangedError, UnreachableError
+from client.connections import AsyncService, Request, etag_of
 from console.service_clients import SharedTransport
 
 STEPS = 40
@@ -193,3 +195,60 @@ async def test_none_is_left_open_whenever_a_request_is_cancelled_or_the_process_
             del transport, task
             gc.collect()
     assert lost == []
+
+
+class Things(AsyncService):
+    service = "things"
+
+    async def read(self, path: str = "/v1/things", **query: object) -> dict[str, object]:
+        found: dict[str, object] = await self._json(
+            Request("GET", path, query, {"X-One": "1", "X-None": None})
+        )
+        return found
+
+
+async def test_a_client_asks_without_the_objects_of_httpx(
+    service: Service, transport: SharedTransport
+) -> None:
+    origin = service.url.partition("/v1/")[0]
+    things = Things(Address(f"{origin}/under/", "a-key"), transport=transport, timeout=60)
+    document = '{"name": "Café"}'.encode()
+    head = b'HTTP/1.1 200 OK\r\neTag: "7"\r\nContent-Length: %d\r\n\r\n' % len(document)
+    service.answers = [[head + document]]
+    answer = await things.read("/v1/a%2Fb", q="tea & ü", id=[1, 2], none=None, odd="\ud800")
+    assert (answer, etag_of(answer)) == ({"name": "Café"}, '"7"')
+    host = origin.removeprefix("http://").encode()
+    assert service.requests == [
+        b"GET /under/v1/a%2Fb?q=tea+%26+%C3%BC&id=1&id=2&odd=%3F HTTP/1.1\r\n"
+        b"Host: " + host + b"\r\nx-service-key: a-key\r\nX-One: 1\r\n\r\n"
+    ]
+    assert service.connections == 1
+
+
+async def test_a_client_tells_what_went_wrong_as_it_does_with_httpx(
+    service: Service, transport: SharedTransport
+) -> None:
+    things = Things(Address(service.url.partition("/v1/")[0], "a-key"), transport=transport, timeout=60)
+    problem = b'{"detail": "there is no such thing", "code": "unknown_thing"}'
+    service.answers = [
+        [b"HTTP/1.1 304 Not Modified\r\n\r\n"],
+        [b"HTTP/1.1 404 Not Found\r\nContent-Length: %d\r\n\r\n" % len(problem) + problem],
+        [b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"],
+        [b"HTTP/1.1 599 \r\nContent-Length: 0\r\n\r\n"],
+        None,
+    ]
+    with pytest.raises(UnchangedError):
+        await things.read()
+    with pytest.raises(RefusedError, match="there is no such thing") as refused:
+        await things.read()
+    assert (refused.value.status, refused.value.code) == (404, "unknown_thing")
+    with pytest.raises(RefusedError, match="Bad Gateway"):
+        await things.read()
+    with pytest.raises(RefusedError, match="599"):
+        await things.read()
+    for broken in ("/v1/things", "/v1/a b", "/v1/ü"):
+        with pytest.raises(UnreachableError):
+            await things.read(broken)
+    await transport.aclose()
+    with pytest.raises(UnreachableError, match="ending"):
+        await things.read()

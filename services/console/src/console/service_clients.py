@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ import httpx
 
 from chassis.http.outgoing import AsyncioConnections
 from client import Address, RefusedError, UnreachableError
-from client.connections import KEEPALIVE_SECONDS
+from client.connections import KEEPALIVE_SECONDS, WholeAnswer
 from console.field_names import named_detail
 from console.page_names import name_pages
 from console.texts import Texts
@@ -115,6 +115,14 @@ class SharedTransport(httpx.AsyncBaseTransport):
             self._closing.add(closing)
             closing.add_done_callback(self._closing.discard)
             raise
+
+    async def ask_whole(
+        self, method: str, url: str, headers: Sequence[tuple[str, str]], seconds: float
+    ) -> WholeAnswer:
+        """As `AskWhole` of the clients. Raises httpx.HTTPError."""
+        if self._is_closed:
+            raise httpx.ConnectError("the process is ending")
+        return await self._whole.ask_whole(method, url, headers, seconds)
 
     async def _send(self, request: httpx.Request) -> httpx.Response:
         url = request.url

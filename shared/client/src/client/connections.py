@@ -3,11 +3,22 @@
 A service is a context manager; without one, `close()` ends its connections. It connects at the first call.
 """
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import (
+    AsyncIterable,
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, Self, TypeAlias
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlencode, urlsplit
 
 from client.errors import AddressError, RefusedError, StrangeAnswerError, UnchangedError, UnreachableError
 
@@ -98,6 +109,38 @@ def _json(value: Any) -> Any:
     return value.isoformat() if hasattr(value, "isoformat") else str(value)
 
 
+@dataclass(frozen=True, slots=True)
+class WholeAnswer:
+    """An answer that a transport has read whole: as much of httpx's response as a service looks at."""
+
+    status_code: int
+    headers: Mapping[str, str]
+    """By their names in lower case."""
+    content: bytes
+    path: str
+    """What was asked for."""
+
+    @property
+    def is_success(self) -> bool:
+        return HTTPStatus.OK <= self.status_code < HTTPStatus.MULTIPLE_CHOICES
+
+    @property
+    def text(self) -> str:
+        return self.content.decode(errors="replace")
+
+    @property
+    def reason_phrase(self) -> str:
+        known = self.status_code in set(HTTPStatus)
+        return HTTPStatus(self.status_code).phrase if known else ""
+
+    def json(self) -> Any:
+        return json.loads(self.content)
+
+
+AskWhole: TypeAlias = Callable[[str, str, Sequence[tuple[str, str]], float], Awaitable[WholeAnswer]]
+"""Method `ask_whole` of a transport: asks for an address without a body, by method, address, headers and seconds of patience."""
+
+
 class _Caller:
     """What synchronous and asynchronous services share."""
 
@@ -133,10 +176,10 @@ class _Caller:
     def _unreachable(self, error: Exception) -> UnreachableError:
         return UnreachableError(f"the {self.service} service at {self._url} cannot be reached: {error}")
 
-    def _check(self, response: "httpx.Response") -> None:
+    def _check(self, response: "httpx.Response | WholeAnswer", path: str) -> None:
         """Raises the error of a response without success, whose body has been read."""
         if response.status_code == _UNCHANGED:
-            raise UnchangedError(f"{response.url.path} has not changed")
+            raise UnchangedError(f"{path} has not changed")
         if response.is_success:
             return
         try:
@@ -148,7 +191,7 @@ class _Caller:
             f"{detail} (HTTP {response.status_code})", response.status_code, problem, self.service
         )
 
-    def _object(self, response: "httpx.Response", fields: Sequence[str]) -> Any:
+    def _object(self, response: "httpx.Response | WholeAnswer", fields: Sequence[str]) -> Any:
         """Returns the JSON object of a response; one without any of the fields is another server's."""
         if response.status_code == _NO_CONTENT:
             return {}
@@ -206,7 +249,7 @@ class Service(_Caller):
             response = http.request(request.method, f"{self._url}{request.path}", **request.arguments())
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(error) from error
-        self._check(response)
+        self._check(response, request.path)
         return response
 
     def _json(self, request: Request, fields: Sequence[str] = ()) -> Any:
@@ -227,7 +270,7 @@ class Service(_Caller):
             with http.stream(request.method, f"{self._url}{request.path}", **request.arguments()) as response:
                 if not response.is_success:
                     response.read()
-                self._check(response)
+                self._check(response, request.path)
                 yield response.iter_bytes()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(error) from error
@@ -249,7 +292,7 @@ class AsyncService(_Caller):
         super().__init__(address)
         self._transport = transport
         self._timeout = timeout
-        self._headers: list[tuple[bytes, bytes]] | None = None
+        self._headers: list[tuple[str, str]] | None = None
         self._extensions: dict[str, Any] = {}
 
     async def __aenter__(self) -> Self:
@@ -276,9 +319,10 @@ class AsyncService(_Caller):
                 raise self._malformed(error) from error
         return self._http
 
-    async def _send(self, request: Request) -> "httpx.Response":
+    async def _send(self, request: Request) -> "httpx.Response | WholeAnswer":
         import httpx  # noqa: PLC0415
 
+        response: httpx.Response | WholeAnswer
         try:
             if self._transport is not None:
                 response = await self._send_by(self._transport, request)
@@ -288,10 +332,12 @@ class AsyncService(_Caller):
                 )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(error) from error
-        self._check(response)
+        self._check(response, request.path)
         return response
 
-    async def _send_by(self, transport: "httpx.AsyncBaseTransport", request: Request) -> "httpx.Response":
+    async def _send_by(
+        self, transport: "httpx.AsyncBaseTransport", request: Request
+    ) -> "httpx.Response | WholeAnswer":
         """Sends a request without a client of httpx: that costs as much time as the rest, and 20 kB for each person who watches a page.
 
         There are no cookies, redirects or proxies between services, and no compression, which costs both sides more than it saves.
@@ -301,17 +347,24 @@ class AsyncService(_Caller):
         if self._headers is None:
             options = self._options(self._find())
             try:
-                self._headers = httpx.Headers(options["headers"]).raw
+                self._headers = list(httpx.Headers(options["headers"]).items())
             except ValueError as error:
                 raise self._malformed(error) from error
             # A transport that knows of the second may read the answer at once.
             self._extensions = {"timeout": httpx.Timeout(self._timeout).as_dict(), "whole_answer": True}
         given = request.arguments()
+        params, headers = given.pop("params"), [*self._headers, *given.pop("headers").items()]
+        ask_whole: AskWhole | None = getattr(transport, "ask_whole", None)
+        if ask_whole is not None and not given and self._url.startswith("http://"):
+            query = f"?{urlencode(params, doseq=True, errors='replace')}" if params else ""
+            return await ask_whole(
+                request.method, f"{self._url}{request.path}{query}", headers, self._timeout
+            )
         sent = httpx.Request(
             request.method,
             f"{self._url}{request.path}",
-            params=given.pop("params") or None,
-            headers=[*self._headers, *given.pop("headers").items()],
+            params=params or None,
+            headers=headers,
             extensions=self._extensions,
             **given,
         )
@@ -344,7 +397,7 @@ class AsyncService(_Caller):
             ) as response:
                 if not response.is_success:
                     await response.aread()
-                self._check(response)
+                self._check(response, request.path)
                 yield response.aiter_bytes()
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             raise self._unreachable(error) from error
