@@ -4,7 +4,7 @@ import asyncio
 from contextlib import ExitStack
 from itertools import cycle
 from pathlib import Path
-from typing import Final, Self
+from typing import Any, Final, Self
 from urllib.parse import quote, urlsplit
 
 import httpx
@@ -91,18 +91,23 @@ class RabbitMqCluster:
 
     async def _is_away(self, node: RabbitMqServer) -> bool:
         """Whether the others have given it up."""
-        async with httpx.AsyncClient(base_url=self.last.management_url, timeout=10, trust_env=False) as api:
-            nodes = (await api.get("/api/nodes")).raise_for_status().json()
-        return not any(each["running"] for each in nodes if each["name"] == node.name)
+        nodes = await self._seen_nodes()
+        return bool(nodes) and not any(each["running"] for each in nodes if each["name"] == node.name)
 
     async def _all_in(self) -> None:
         await eventually(self._is_complete, within=30)
 
     async def _is_complete(self) -> bool:
+        return sum(each["running"] for each in await self._seen_nodes()) == _NODES
+
+    async def _seen_nodes(self) -> list[dict[str, Any]]:
+        """The nodes as the last one sees them; none while it cannot say, as RabbitMQ 4.3 when one has just come or gone."""
         async with httpx.AsyncClient(base_url=self.last.management_url, timeout=10, trust_env=False) as api:
-            nodes = (await api.get("/api/nodes")).raise_for_status().json()
-        running = [node for node in nodes if node["running"]]
-        return len(running) == _NODES
+            answer = await api.get("/api/nodes")
+        if answer.is_server_error:
+            return []
+        found: list[dict[str, Any]] = answer.raise_for_status().json()
+        return found
 
 
 class ConnectionBalancer(TcpProxy):
