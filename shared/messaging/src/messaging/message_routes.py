@@ -123,6 +123,8 @@ class RecordedMessageList(View):
     """Messages that ended before are not found by their `correlation_id`."""
     now: datetime
     """Time of the answer, by the clock that `due_at` follows."""
+    running: "tuple[RunningMessageView, ...] | None"
+    """What `/v1/messages/running` lists, of the chain if one was asked for; null if it was not asked for."""
 
 
 class RunningMessageView(View):
@@ -189,6 +191,9 @@ def message_routes(database: Database) -> APIRouter:
             str | None, Query(description="Only messages of this chain.", max_length=_TEXT)
         ] = None,
         after: Annotated[str | None, Query(description=AFTER, pattern=_CURSOR)] = None,
+        with_running: Annotated[
+            bool, Query(alias="running", description="With the messages that are in handlers now.")
+        ] = False,
         limit: PageLimit = DEFAULT_PAGE,
     ) -> RecordedMessageList:
         """Returns the messages that this service handled or dead-lettered, that wait in it, or that it is to send; the newest first.
@@ -196,8 +201,8 @@ def message_routes(database: Database) -> APIRouter:
         A message that was sent is in the list of the service that handles it. One that waits at the broker is in no list.
         """
         if any("\0" in (text or "") for text in (type, correlation_id)):
-            # PostgreSQL stores no NUL, so that no message has one; the empty type matches none either.
-            type, correlation_id = "", None  # noqa: A001
+            # PostgreSQL stores no NUL, so that no message has one; neither has any the empty type or chain.
+            type, correlation_id = "", ""  # noqa: A001
         async with database.connection() as connection:
             found = await messages.page(
                 connection,
@@ -205,12 +210,14 @@ def message_routes(database: Database) -> APIRouter:
                 after=None if after is None else _place(after),
                 limit=limit,
             )
+            in_handlers = await running.find(connection, correlation_id) if with_running else None
         return RecordedMessageList(
             items=tuple(map(RecordedMessageView.of, found.items)),
             next=None if found.next is None else _cursor(found.next),
             reaches_back_to=found.reaches_back_to,
             chains_since=found.chains_since,
             now=found.now,
+            running=None if in_handlers is None else tuple(map(RunningMessageView.of, in_handlers.items)),
         )
 
     @routes.get("/running", summary="Messages in handlers now", dependencies=of_operators)

@@ -381,6 +381,20 @@ async def test_a_message_in_a_handler_is_listed_with_its_process_until_it_ends(
         )
         assert one["since"] < one["seen_at"] <= found["now"]
         assert not one["is_orphaned"]
+        # Beside the list of messages too: all of them, or those of its chain.
+        lists = [
+            await answer_of(client, MESSAGES, **asked)
+            for asked in (
+                {},
+                {"running": True},
+                {"running": True, "correlation_id": "chain-1"},
+                {"running": True, "correlation_id": "another"},
+                {"running": True, "correlation_id": "no\0chain"},
+            )
+        ]
+        ids = [each["running"] and [one["message_id"] for one in each["running"]] for each in lists]
+        both = [each["message_id"] for each in found["items"]]
+        assert ids == [None, both, both, [], []]
         gate.set()
         await eventually(lambda: are_running(0))
         assert await world.database.fetchval("select count(*) from running_messages") == 0

@@ -228,18 +228,16 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
     async def nothing() -> dict[str, Any]:
         return {"items": []}
 
-    found, running, letters, missing, last_keywords, calls = await asyncio.gather(
+    found, letters, missing, last_keywords, calls = await asyncio.gather(
         _ask_each(
             viewer,
             places,
             lambda client, name: client.list_messages(
-                correlation_id=correlation_id, after=places[name], limit=views.PAGE_SIZE
+                correlation_id=correlation_id,
+                after=places[name],
+                limit=views.PAGE_SIZE,
+                running=is_first,
             ),
-        ),
-        _ask_each(
-            viewer,
-            CHAIN_SERVICES if is_first else (),
-            lambda client, _: client.list_running_messages(),
         ),
         viewer.ask_one(
             "monitor",
@@ -290,7 +288,7 @@ async def show_chain(request: Request, correlation_id: str, viewer: Viewer) -> R
         ],
         found=found,
         waiting=views.waiting_of(waiting),
-        running=views.running_of(running, correlation_id),
+        running=views.running_of(found),
         letters=views.letters_of(letters),
         missing=missing["items"] if isinstance(missing, Mapping) else [],
         monitor=letters,

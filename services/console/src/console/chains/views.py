@@ -116,14 +116,13 @@ def waiting_of(answers: Mapping[str, Any]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda each: (datetime.fromisoformat(each["due_at"]), each["message_id"]))
 
 
-def running_of(answers: Mapping[str, Any], correlation_id: str) -> list[dict[str, Any]]:
-    """Returns the messages of the chain that are in handlers, the longest running first."""
+def running_of(answers: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the messages of the chain that are in handlers, of the services' lists, the longest running first."""
     found = (
         {"service": service, **item}
         for service, answer in answers.items()
         if isinstance(answer, Mapping)
-        for item in answer["items"]
-        if item["correlation_id"] == correlation_id
+        for item in answer["running"] or ()
     )
     return sorted(found, key=lambda each: (datetime.fromisoformat(each["since"]), each["message_id"]))
 

@@ -26,9 +26,9 @@ _CHANGING: Final = frozenset({"now", "seen_at", "chains_since", "reaches_back_to
 async def read_list(clients: PersonClients, fields: Mapping[str, str], query: Mapping[str, str]) -> Any:  # noqa: ARG001  (the path has no fields)
     """Reads what changes on the page, without the times of the answers."""
     wanted = MessageFilter.of(query)
-    lists = (getattr(clients, each).list_messages(**wanted.arguments("UTC")) for each in wanted.services)
-    running = (getattr(clients, each).list_running_messages() for each in wanted.services)
-    return [_lasting(found) for found in await read_each(*lists, *running)]
+    arguments = wanted.arguments("UTC")
+    lists = (getattr(clients, each).list_messages(**arguments, running=True) for each in wanted.services)
+    return [_lasting(found) for found in await read_each(*lists)]
 
 
 def _lasting(found: Any) -> Any:
@@ -49,8 +49,10 @@ async def list_messages(request: Request, viewer: Viewer) -> Response:
     asked = () if is_bound or wanted.is_no_id else wanted.services
     arguments = wanted.arguments(viewer.person.zone)
     answers = await asyncio.gather(
-        *(viewer.ask_one(each, getattr(viewer, each).list_messages(**arguments)) for each in asked),
-        *(viewer.ask_one(each, getattr(viewer, each).list_running_messages()) for each in asked),
+        *(
+            viewer.ask_one(each, getattr(viewer, each).list_messages(**arguments, running=True))
+            for each in asked
+        )
     )
     return page(
         request,
@@ -59,8 +61,7 @@ async def list_messages(request: Request, viewer: Viewer) -> Response:
         wanted=wanted,
         services=MESSAGE_SERVICES,
         states=views.STATES,
-        found=dict(zip(asked, answers, strict=False)),
-        running=dict(zip(asked, answers[len(asked) :], strict=True)),
+        found=dict(zip(asked, answers, strict=True)),
         is_bound=is_bound,
         is_overdue=views.is_overdue,
     )

@@ -100,8 +100,8 @@ async def forget_old(connection: Connection) -> None:
     await connection.execute("delete from running_messages where seen_at < now() - interval '7 days'")
 
 
-async def find(connection: Connection) -> RunningList:
-    """Returns the messages in handlers of all processes, the longest running first, `MOST_LISTED` at most.
+async def find(connection: Connection, correlation_id: str | None = None) -> RunningList:
+    """Returns the messages in handlers of all processes, or those of a chain, the longest running first, `MOST_LISTED` at most.
 
     A message of a process that has died is left out once it has an outcome, or is in a handler of another process.
     """
@@ -113,6 +113,7 @@ async def find(connection: Connection) -> RunningList:
                    message ->> 'correlation_id' as correlation_id, (message ->> 'attempt')::integer as attempt,
                    seen_at - make_interval(secs => (message ->> 'age')::float8) as since
             from running_messages cross join jsonb_array_elements(messages) as message
+            where $3::text is null or message ->> 'correlation_id' = $3
         )
         select * from found as one
         where not is_orphaned or not (
@@ -124,6 +125,7 @@ async def find(connection: Connection) -> RunningList:
         """,
         LEASE,
         MOST_LISTED,
+        correlation_id,
     )
     now = await connection.fetchval("select clock_timestamp()")
     items = (
