@@ -15,7 +15,7 @@ _FOUND: Final = "chassis.found_route"
 
 
 class FoundRoute(NamedTuple):
-    index: "RouteIndex"
+    by: "RouteIndex"
     method: str
     path: str
     route: BaseRoute

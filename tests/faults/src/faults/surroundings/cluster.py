@@ -98,7 +98,8 @@ class RabbitMqCluster:
         await eventually(self._is_complete, within=30)
 
     async def _is_complete(self) -> bool:
-        return sum(each["running"] for each in await self._seen_nodes()) == _NODES
+        running = [each for each in await self._seen_nodes() if each["running"]]
+        return len(running) == _NODES
 
     async def _seen_nodes(self) -> list[dict[str, Any]]:
         """The nodes as the last one sees them; none while it cannot say, as RabbitMQ 4.3 when one has just come or gone."""
