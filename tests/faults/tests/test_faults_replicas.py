@@ -22,7 +22,7 @@ LOG = """\
 """
 
 ALONE = ServiceFigures(
-    replicas=1, service="orders", statements_at_rest=2.0, statements=20.0, lock_waits={}, messages=1_000,
+    replicas=1, service="orders", statements_at_rest=2.0, statements=20.0, lock_waits={}, messages=1_000, batches=800,
     shares=(1.0,), published=(1.0,), frequent={}, frequent_at_rest={},
 )  # fmt: skip
 
@@ -44,6 +44,13 @@ def test_more_statements_and_unfair_shares_are_wrong() -> None:
     assert len(told) == 2
     assert "40.0 statements a keyword, and 20.0 with one" in told[0]
     assert "shares of" in told[1]
+
+
+def test_smaller_batches_take_more_statements_until_each_message_comes_alone() -> None:
+    batched = replace(ALONE, batches=400)
+    assert list(judge([batched, replace(batched, replicas=4, statements=50.0, shares=(0.25,) * 4)])) == []
+    (wrong,) = judge([batched, replace(batched, replicas=4, statements=52.0, shares=(0.25,) * 4)])
+    assert "52.0 statements a keyword" in str(wrong)
 
 
 def test_shares_of_a_few_messages_are_chance() -> None:
