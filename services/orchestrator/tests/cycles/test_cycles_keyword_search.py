@@ -21,7 +21,13 @@ from messaging import Database
 from orchestrator.cycles import DEFAULT_LIMITS, Housekeeping, cancel_writing, store
 from orchestrator.cycles.control import cancel_cycle
 from orchestrator.cycles.facts import CycleState, KeywordState
-from orchestrator.cycles.keyword_search import KeywordFilter, count_keywords, find_few, search_keywords
+from orchestrator.cycles.keyword_search import (
+    KeywordFilter,
+    count_keywords,
+    find_few,
+    newest_spellings,
+    search_keywords,
+)
 from tests.fixtures.databases import Roles
 from tests.fixtures.explained import ExplainedConnection
 from tests.fixtures.orchestrator.cycles import MessageOf, begin, handle, rows_of
@@ -259,6 +265,24 @@ async def test_keywords_of_all_cycles_are_found_by_spelling_text_and_state(
     assert len(set(pages)) == 5
     wrong = await api.get("/v1/keywords", params={"after": "elsewhere"})
     assert wrong.status_code == 422
+
+
+async def test_the_spellings_of_a_brands_newest_keywords_are_read_alone(
+    orchestrator_database: Database, orchestrator_url: str, database_roles: Roles, api: httpx.AsyncClient
+) -> None:
+    await begin(orchestrator_database, "cold brew", "moka pot", "Espresso")
+    path = "/v1/brands/daily-grind/keyword-spellings"
+    assert (await api.get(path)).json() == {"spellings": ["Espresso", "moka pot", "cold brew"]}
+    assert (await api.get(path, params={"limit": 2})).json()["spellings"] == ["Espresso", "moka pot"]
+    assert (await api.get(path, params={"limit": 1001})).status_code == 422
+    assert (await api.get("/v1/brands/nobody/keyword-spellings")).status_code == 404
+    async with orchestrator_database.connection() as connection:
+        await add_former_cycles(connection)
+        await analyze(database_roles.owner(orchestrator_url))
+        await connection.execute("set enable_seqscan = off")
+        explained: Any = ExplainedConnection(connection)
+        assert await newest_spellings(explained, "daily-grind", 3) == ["Espresso", "moka pot", "cold brew"]
+        assert explained.rows_read + explained.entries_read <= 10, explained.scans
 
 
 async def test_the_log_has_a_line_when_a_cycle_is_accepted_and_when_a_keyword_ends(

@@ -368,7 +368,7 @@ def with_chosen(text: str, chosen: Sequence[str]) -> str:
 
 def suggested(topics: Mapping[str, Any] | None, before: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
     """Subjects with enough text in the brand's documents for an article, without those submitted before."""
-    known = {each["keyword"].casefold() for each in before["items"]} if before else set()
+    known = {each.casefold() for each in before["spellings"]} if before else set()
     found = topics["items"] if topics else []
     return [each for each in found if each["quotable"] and each["keyword"].casefold() not in known]
 

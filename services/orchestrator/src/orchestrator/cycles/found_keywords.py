@@ -109,3 +109,8 @@ class FoundKeywordsView(View):
             next=f"{page[-1].cycle_id}.{page[-1].position}" if len(rows) > limit else None,
             count=None if count is None else KeywordCount.of(count),
         )
+
+
+class KeywordSpellings(View):
+    spellings: tuple[str, ...]
+    """The last submitted first."""

@@ -78,6 +78,22 @@ async def search_keywords(
     )
 
 
+async def newest_spellings(connection: Connection, brand: str, limit: int) -> list[str]:
+    """The spellings of a brand's newest keywords, without all that `search_keywords` reads of each."""
+    rows = await connection.fetch(
+        """
+        select k.keyword from cycles as c cross join lateral (
+            -- `offset 0` keeps the planner from reading the keywords of all brands.
+            select keyword, position from keywords where cycle_id = c.cycle_id offset 0
+        ) as k
+        where c.brand_slug = $1 order by c.cycle_id desc, k.position desc limit $2
+        """,
+        brand,
+        limit,
+    )
+    return [row["keyword"] for row in rows]
+
+
 async def count_keywords(connection: Connection, wanted: KeywordFilter, few: Few) -> int:
     """Counts the keywords that a filter lets through, up to MOST_COUNTED."""
     if wanted.keyword is None and wanted.text is None and wanted.content_id is None:

@@ -30,14 +30,25 @@ from envelope.brand.payloads import Priority
 from messaging import Database
 from orchestrator import problem_codes as codes
 from orchestrator.answers import LOCATION
-from orchestrator.brands import BrandView, Slug, seen_slug
+from orchestrator.brands import BrandView, Slug, UnknownBrandError, find_brand, seen_slug
 from orchestrator.cycles import control
 from orchestrator.cycles.begin import begin_cycle
 from orchestrator.cycles.dispatch import DEFAULT_LIMITS, BrandLimits
 from orchestrator.cycles.facts import CycleState, KeywordState
-from orchestrator.cycles.found_keywords import FoundKeywordsView, FoundKeywordView, KeywordCount
+from orchestrator.cycles.found_keywords import (
+    FoundKeywordsView,
+    FoundKeywordView,
+    KeywordCount,
+    KeywordSpellings,
+)
 from orchestrator.cycles.keyword_rows import PAGE, keywords_of
-from orchestrator.cycles.keyword_search import KeywordFilter, count_keywords, find_few, search_keywords
+from orchestrator.cycles.keyword_search import (
+    KeywordFilter,
+    count_keywords,
+    find_few,
+    newest_spellings,
+    search_keywords,
+)
 from orchestrator.cycles.list_routes import LISTS, KeywordListRoute
 from orchestrator.cycles.models import (
     CycleAccepted,
@@ -58,6 +69,7 @@ CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
 LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 12_500_000}
 """10,000 keywords of 200 characters, each written as a JSON escape, come to 12.1 MB."""
 
+MAX_SPELLINGS: Final = 1_000
 _AFTER_KEYWORD: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}$"
 
 IdempotencyKey = Annotated[str | None, Header(description=DESCRIPTION, examples=["campaign-2026-07"])]
@@ -255,6 +267,19 @@ def _watching(database: Database) -> APIRouter:
         async with database.connection() as connection:
             few = await find_few(connection, wanted)
             return KeywordCount.of(await count_keywords(connection, wanted, few))
+
+    @routes.get("/brands/{slug}/keyword-spellings", summary="List spellings of keywords", responses=UNKNOWN)
+    async def list_keyword_spellings(
+        caller: MayRead,
+        slug: Slug,
+        limit: Annotated[int, Query(description="Spellings at most.", ge=1, le=MAX_SPELLINGS)] = DEFAULT_PAGE,
+    ) -> KeywordSpellings:
+        """A brand's newest keywords, in any state, by their spelling alone."""
+        checked = seen_slug(slug, caller)
+        async with database.connection() as connection:
+            if await find_brand(connection, checked) is None:
+                raise UnknownBrandError(slug)
+            return KeywordSpellings(spellings=tuple(await newest_spellings(connection, checked, limit)))
 
     @routes.get("/cycles/{cycle_id}/keywords", summary="List the keywords of a cycle", responses=UNKNOWN)
     async def list_cycle_keywords(
