@@ -70,6 +70,7 @@ LIMITS: Final[Mapping[str, Sequence[Limit]]] = {
         ("a keyword", "orchestrator.cycles.models:MAX_KEYWORD_LENGTH", "characters"),
         ("lines of an uploaded list of keywords", "orchestrator.cycles.lists:MAX_LINES", _PLAIN),
         ("keywords in an uploaded list", "orchestrator.cycles.lists:MAX_ENTRIES", _PLAIN),
+        ("spellings of keywords in one answer", "orchestrator.cycles.routes:MAX_SPELLINGS", _PLAIN),
         ("schedules of a brand", "orchestrator.schedule.making:MAX_SCHEDULES", _PLAIN),
         ("keywords in a schedule", "orchestrator.schedule.models:MAX_KEYWORDS", _PLAIN),
         (
