@@ -181,7 +181,7 @@ async def _few_with(connection: Connection, query: _Query) -> list[UUID] | None:
 async def _few_since(connection: Connection, brands: Collection[str], since: datetime) -> list[UUID] | None:
     """Returns the ids of the brands' articles from a time on, unordered; None if there are more than `_MOST_SORTED`."""
     rows = await connection.fetch(
-        "select content_id from content where brand_slug = any ($1::text[]) and created_at >= $2 limit $3",
+        "select content_id from content where brand_slug || '' = any ($1::text[]) and created_at >= $2 limit $3",
         sorted(brands),
         since,
         _MOST_SORTED + 1,
