@@ -164,8 +164,9 @@ class WorkingDay:
         return 3
 
     def _erase(self) -> int:
-        if len(self._brands) <= _KEPT_BRANDS:
-            return 0
-        brand = self._brands.popleft()
-        self._call("orchestrator", "POST", f"/v1/brands/{brand}/erase", json={"confirm": brand})
-        return 1
+        erased = 0
+        while len(self._brands) > _KEPT_BRANDS:
+            brand = self._brands.popleft()
+            self._call("orchestrator", "POST", f"/v1/brands/{brand}/erase", json={"confirm": brand})
+            erased += 1
+        return erased
