@@ -1,5 +1,6 @@
 """Searches keywords of all stored cycles by brand, spelling and state."""
 
+import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -7,6 +8,7 @@ from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from chassis import Connection
+from messaging import Database
 from orchestrator.cycles.facts import KeywordState
 from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
 
@@ -76,6 +78,27 @@ async def search_keywords(
         [row["cycle_id"] for row in page],
         [row["position"] for row in page],
     )
+
+
+async def search_and_count(
+    database: Database, wanted: KeywordFilter, *, after: tuple[UUID, int] | None, limit: int, counted: bool
+) -> tuple[list[KeywordRow], int | None]:
+    """A page as `search_keywords` returns it, and with `counted` the number of all matches."""
+    async with database.connection() as connection:
+        few = await find_few(connection, wanted)
+
+    async def search() -> list[KeywordRow]:
+        async with database.connection() as connection:
+            return await search_keywords(connection, wanted, few, after=after, limit=limit)
+
+    async def count() -> int:
+        async with database.connection() as connection:
+            return await count_keywords(connection, wanted, few)
+
+    if not counted:
+        return await search(), None
+    # Side by side: for a frequent word, each takes the database some milliseconds.
+    return await asyncio.gather(search(), count())
 
 
 async def newest_spellings(connection: Connection, brand: str, limit: int) -> list[str]:

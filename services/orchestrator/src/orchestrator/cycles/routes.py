@@ -47,7 +47,7 @@ from orchestrator.cycles.keyword_search import (
     count_keywords,
     find_few,
     newest_spellings,
-    search_keywords,
+    search_and_count,
 )
 from orchestrator.cycles.list_routes import LISTS, KeywordListRoute
 from orchestrator.cycles.models import (
@@ -245,10 +245,7 @@ def _watching(database: Database) -> APIRouter:
         wanted = KeywordFilter(_brands(brand, caller), keyword, q, state, since, correlation_id, content_id)
         cycle_id, _, position = (after or "").partition(".")
         last = (UUID(cycle_id), int(position)) if after else None
-        async with database.connection() as connection:
-            few = await find_few(connection, wanted)
-            rows = await search_keywords(connection, wanted, few, after=last, limit=limit + 1)
-            count = await count_keywords(connection, wanted, few) if counted else None
+        rows, count = await search_and_count(database, wanted, after=last, limit=limit + 1, counted=counted)
         return FoundKeywordsView.of(rows, limit, count)
 
     @routes.get("/keyword-counts", summary="Number of keywords")
