@@ -293,7 +293,6 @@ class AsyncService(_Caller):
         self._transport = transport
         self._timeout = timeout
         self._headers: list[tuple[str, str]] | None = None
-        self._extensions: dict[str, Any] = {}
 
     async def __aenter__(self) -> Self:
         return self
@@ -350,8 +349,6 @@ class AsyncService(_Caller):
                 self._headers = list(httpx.Headers(options["headers"]).items())
             except ValueError as error:
                 raise self._malformed(error) from error
-            # A transport that knows of the second may read the answer at once.
-            self._extensions = {"timeout": httpx.Timeout(self._timeout).as_dict(), "whole_answer": True}
         given = request.arguments()
         params, headers = given.pop("params"), [*self._headers, *given.pop("headers").items()]
         ask_whole: AskWhole | None = getattr(transport, "ask_whole", None)
@@ -365,7 +362,8 @@ class AsyncService(_Caller):
             f"{self._url}{request.path}",
             params=params or None,
             headers=headers,
-            extensions=self._extensions,
+            # A transport that knows of the second may read the answer at once.
+            extensions={"timeout": httpx.Timeout(self._timeout).as_dict(), "whole_answer": True},
             **given,
         )
         response = await transport.handle_async_request(sent)
