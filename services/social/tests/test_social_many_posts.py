@@ -50,6 +50,9 @@ async def found(social_database: asyncpg.Connection, text: str, brand: str = "ac
     [
         ("cold", ["Cold brew at home #ColdBrew", "Cold drip"]),
         ("COLD br", ["Cold brew at home #ColdBrew"]),
+        ("café BARISTA", ["The barista's café"]),
+        ("home,cold", []),
+        ("drip.cold", ["Cold drip"]),
         ("brew cold", ["Cold brew at home #ColdBrew"]),
         ("#coldb", ["Cold brew at home #ColdBrew"]),
         ("site.test/tea", ["Read https://site.test/tea-time now"]),

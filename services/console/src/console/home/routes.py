@@ -19,7 +19,7 @@ from console.service_clients import PersonClients
 from console.watching.pages import LivePage, read_each
 
 NAVIGATION: Final = (NavigationEntry("home", "/b/{brand}", 10),)
-BRANDS: Final = 50
+BRANDS: Final = 25
 """Of a page."""
 _WEEK: Final = timedelta(days=7)
 _SHOWN: Final = 5

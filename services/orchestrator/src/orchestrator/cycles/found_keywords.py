@@ -10,7 +10,7 @@ from pydantic import Field
 from chassis.http.api import View
 from envelope.brand.payloads import Priority
 from orchestrator.cycles.keyword_rows import KeywordRow
-from orchestrator.cycles.keyword_search import MOST_COUNTED
+from orchestrator.cycles.keyword_search import KeywordFilter, most_counted
 from orchestrator.cycles.keyword_times import KeywordTimes
 from orchestrator.cycles.models import KeywordView, fields_of, in_dollars
 
@@ -87,8 +87,8 @@ class KeywordCount(View):
     """False if there are more than are counted."""
 
     @classmethod
-    def of(cls, count: int) -> Self:
-        return cls(count=count, is_exact=count < MOST_COUNTED)
+    def of(cls, count: int, wanted: KeywordFilter) -> Self:
+        return cls(count=count, is_exact=count < most_counted(wanted))
 
 
 class FoundKeywordsView(View):
@@ -101,13 +101,13 @@ class FoundKeywordsView(View):
     """How many the filters let through, on all pages; null if not asked for."""
 
     @classmethod
-    def of(cls, rows: Sequence[KeywordRow], limit: int, count: int | None = None) -> Self:
+    def of(cls, rows: Sequence[KeywordRow], limit: int, count: KeywordCount | None) -> Self:
         """`rows` are the page's, and one more if there is a next page."""
         page = rows[:limit]
         return cls(
             items=tuple(map(FoundKeywordView.of_row, page)),
             next=f"{page[-1].cycle_id}.{page[-1].position}" if len(rows) > limit else None,
-            count=None if count is None else KeywordCount.of(count),
+            count=count,
         )
 
 

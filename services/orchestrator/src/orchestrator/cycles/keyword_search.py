@@ -14,6 +14,8 @@ from orchestrator.cycles.keyword_rows import KeywordRow, load_rows
 
 MOST_COUNTED: Final = 10_000
 """Keywords of a filter that are counted."""
+MOST_COUNTED_WITH_TEXT: Final = 1_000
+"""The same for a filter with a text: the spelling of each keyword is read."""
 _LOOKED_UP: Final = 3
 """Letters from which on a text is looked up in the index keyword_spellings_by_letters (migration 0108)."""
 _MOST_SORTED: Final = 1_000
@@ -118,7 +120,7 @@ async def newest_spellings(connection: Connection, brand: str, limit: int) -> li
 
 
 async def count_keywords(connection: Connection, wanted: KeywordFilter, few: Few) -> int:
-    """Counts the keywords that a filter lets through, up to MOST_COUNTED."""
+    """Counts the keywords that a filter lets through, up to `most_counted`."""
     if wanted.keyword is None and wanted.text is None and wanted.content_id is None:
         return await _count_by_cycles(connection, wanted)
     found = _Search(wanted, None, few)
@@ -129,9 +131,14 @@ async def count_keywords(connection: Connection, wanted: KeywordFilter, few: Few
         ) as found
         """,  # noqa: S608  (conditions of this module)
         *found.values,
-        MOST_COUNTED,
+        most_counted(wanted),
     )
     return counted
+
+
+def most_counted(wanted: KeywordFilter) -> int:
+    """The most keywords of a filter that are counted."""
+    return MOST_COUNTED if wanted.text is None else MOST_COUNTED_WITH_TEXT
 
 
 async def find_few(connection: Connection, wanted: KeywordFilter) -> Few:

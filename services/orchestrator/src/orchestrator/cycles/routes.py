@@ -246,7 +246,7 @@ def _watching(database: Database) -> APIRouter:
         cycle_id, _, position = (after or "").partition(".")
         last = (UUID(cycle_id), int(position)) if after else None
         rows, count = await search_and_count(database, wanted, after=last, limit=limit + 1, counted=counted)
-        return FoundKeywordsView.of(rows, limit, count)
+        return FoundKeywordsView.of(rows, limit, None if count is None else KeywordCount.of(count, wanted))
 
     @routes.get("/keyword-counts", summary="Number of keywords")
     async def get_keyword_count(
@@ -259,11 +259,11 @@ def _watching(database: Database) -> APIRouter:
         correlation_id: OfChain = None,
         content_id: WithArticle = None,
     ) -> KeywordCount:
-        """The number of keywords that the same filters list; at most 10,000 are counted."""
+        """The number of keywords that the same filters list; at most 10,000 are counted, and with a text 1,000."""
         wanted = KeywordFilter(_brands(brand, caller), keyword, q, state, since, correlation_id, content_id)
         async with database.connection() as connection:
             few = await find_few(connection, wanted)
-            return KeywordCount.of(await count_keywords(connection, wanted, few))
+            return KeywordCount.of(await count_keywords(connection, wanted, few), wanted)
 
     @routes.get("/brands/{slug}/keyword-spellings", summary="List spellings of keywords", responses=UNKNOWN)
     async def list_keyword_spellings(
