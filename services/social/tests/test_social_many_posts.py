@@ -51,7 +51,7 @@ async def found(social_database: asyncpg.Connection, text: str, brand: str = "ac
         ("cold", ["Cold brew at home #ColdBrew", "Cold drip"]),
         ("COLD br", ["Cold brew at home #ColdBrew"]),
         ("café BARISTA", ["The barista's café"]),
-        ("home,cold", []),
+        ("at,home", ["Cold brew at home #ColdBrew"]),
         ("drip.cold", ["Cold drip"]),
         ("brew cold", ["Cold brew at home #ColdBrew"]),
         ("#coldb", ["Cold brew at home #ColdBrew"]),
