@@ -1,6 +1,33 @@
 "use strict";
-// Drags an entry of the calendar to another day: its own form is sent with that day, and its clock time stays.
+// The calendar's form for moves, filled for the entry whose button is pressed, or which is dragged to another day: then it is sent with
+// that day, and the clock time stays.
 (() => {
+  const fill = (mover, entry) => {
+    const form = mover.querySelector("form"), { move, verbs, once, version, from, clock } = entry.dataset;
+    mover.dataset.entry = entry.id;
+    mover.querySelector("h4").textContent = entry.querySelector(".what")?.textContent ?? "";
+    for (const [name, value] of Object.entries({ once, version: version ?? "", date: from, time: clock })) form.elements[name].value = value;
+    form.action = `${form.dataset.paths}${move}/move`;
+    for (const button of form.querySelectorAll("[data-verb]")) {
+      button.hidden = !verbs.split(" ").includes(button.dataset.verb);
+      button.formAction = `${form.dataset.paths}${move}/${button.dataset.verb}`;
+    }
+    form.hidden = false;
+    return form;
+  };
+  document.addEventListener("click", (event) => {
+    const entry = event.target instanceof Element ? event.target.closest("[data-move] > [popovertarget]")?.parentElement : null;
+    const mover = entry ? document.getElementById("mover") : null;
+    // Opened again for the same entry, it keeps what was typed.
+    if (!mover || mover.dataset.entry === entry.id) return;
+    const form = fill(mover, entry);
+    if (mover.matches(":popover-open")) {
+      // Else the button of another entry would close what is open.
+      event.preventDefault();
+      form.elements.date.focus();
+    }
+  });
+
   let dragged = null;
   const dayOf = (event) => {
     const day = event.target instanceof Element ? event.target.closest("[data-day]") : null;
@@ -34,7 +61,7 @@
     const day = dayOf(event);
     if (!day) return;
     event.preventDefault();
-    const form = document.getElementById(dragged.dataset.move).querySelector("form");
+    const form = fill(document.getElementById("mover"), dragged);
     form.elements.date.value = day.dataset.day;
     form.requestSubmit();
   });

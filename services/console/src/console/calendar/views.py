@@ -135,6 +135,14 @@ class CalendarEntry:
     def day(self) -> str:
         return self.moment[:10]
 
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        """What may be done to it besides a move, as its addresses end."""
+        takes_slot = self.in_queue and self.can_move
+        goes_first = takes_slot and self.state != "called_off"
+        offered = {"slot": takes_slot, "first": goes_first, "unschedule": self.can_unschedule}
+        return tuple(verb for verb, is_offered in offered.items() if is_offered)
+
 
 @dataclass(frozen=True, slots=True)
 class CalendarDay:

@@ -108,6 +108,7 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
 
     of_brand = [each for each in entries if "{brand}" in each.path] if brand else []
     of_operators = [each for each in of_installation if each.scope is Scope.OPERATE]
+    once_id = _once_ids()
     return {
         "Scope": Scope,
         "asset": lambda name: parts.urls.path(parts.assets.path(name)),
@@ -129,7 +130,8 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
         "navigation": [each for each in of_installation if each not in of_operators],
         "operators_navigation": of_operators,
         "provider": parts.provider.name,
-        "once_field": _once_fields(),
+        "once_field": lambda: Markup(f'<input type="hidden" name="once" value="{once_id()}">'),  # noqa: S704
+        "once_id": once_id,
         "path": path,
         "path_and_query": path + query,
         "t": texts,
@@ -139,8 +141,8 @@ def _context(parts: ConsoleParts, request: Request, viewer: PageViewer | None) -
     }
 
 
-def _once_fields() -> Callable[[], Markup]:
-    """Makes the hidden field that every form with a POST has. One random text serves a page: some have 500 forms."""
+def _once_ids() -> Callable[[], str]:
+    """Makes the ids in the hidden field that every form with a POST has. One random text serves a page: some have 500 forms."""
     page_id, numbers = secrets.token_urlsafe(12), count()
     # Neither has a character that HTML needs escaped.
-    return lambda: Markup(f'<input type="hidden" name="once" value="{page_id}-{next(numbers)}">')  # noqa: S704
+    return lambda: f"{page_id}-{next(numbers)}"
