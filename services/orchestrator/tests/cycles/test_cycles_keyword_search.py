@@ -130,7 +130,9 @@ async def test_a_rare_text_is_looked_up_and_a_frequent_one_is_read_until_the_pag
         assert [(each.cycle_id, each.position) for each in found] == [
             (UUID(int=number), position) for number in (499, 498, 497) for position in (2, 1)
         ]
-        assert await count_keywords(frequent, wanted, await find_few(frequent, wanted)) == MOST_COUNTED_WITH_TEXT
+        assert (
+            await count_keywords(frequent, wanted, await find_few(frequent, wanted)) == MOST_COUNTED_WITH_TEXT
+        )
         # Of a page, a state and a time are kept apart, too.
         of_cycle = KeywordFilter({"daily-grind"}, text="mok", state=KeywordState.QUEUED)
         assert await count_keywords(connection, of_cycle, await find_few(connection, of_cycle)) == 1

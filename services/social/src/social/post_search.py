@@ -203,7 +203,9 @@ async def _among_newest(
     query, most = filtered.value(_words_query(words)), filtered.value(limit)
     # Taking a text apart costs thirty times as much as seeing whether the letters of a word occur in it at all.
     letters = "".join(
-        f"position({filtered.value(word.lower())} in lower(title || ' ' || text)) > 0 and " for word in words if _is_plain(word)
+        f"position({filtered.value(word.lower())} in lower(title || ' ' || text)) > 0 and "
+        for word in words
+        if _is_plain(word)
     )
     rows = await connection.fetch(
         f"""
