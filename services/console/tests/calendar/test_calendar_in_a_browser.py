@@ -140,16 +140,32 @@ async def test_three_views_by_form_and_by_dragging(
     await page.goto(url + address(planned, "list"))
     await page.locator(f"#post-{planned.post} > button").focus()
     await page.keyboard.press("Enter")
-    form = page.locator(f"#move-post-{planned.post} form")
+    form = page.locator(".mover:popover-open form")
     await form.locator("[name=date]").fill((local.date() + timedelta(days=2)).isoformat())
     await form.get_by_role("button", name="Move", exact=True).focus()
     await page.keyboard.press("Enter")
     await expect(page.locator("[role=status].notice")).to_contain_text("Moved to")
     assert await planned.post_time(planned.post) == local + timedelta(days=2)
 
-    # Its other buttons need no time in the fields.
+    # The button of another entry fills the form for that one; opened again for the same, it keeps what was typed.
     await page.goto(url + address(planned, "list"))
-    await page.locator(f"#post-{planned.post} > button").click()
+    first, second = (
+        page.locator(f"#post-{planned.post} > button"),
+        page.locator(f"#post-{planned.other} > button"),
+    )
+    for button, entry in ((second, planned.other), (first, planned.post), (second, planned.other)):
+        await button.evaluate("button => button.click()")
+        assert (await form.get_attribute("action") or "").endswith(f"/posts/{entry}/move")
+    other_time = (await planned.post_time(planned.other)).astimezone(BERLIN)
+    await expect(form.locator("[name=time]")).to_have_value(f"{other_time:%H:%M}")
+    await form.locator("[name=time]").fill("11:11")
+    await page.keyboard.press("Escape")
+    await second.click()
+    await expect(form.locator("[name=time]")).to_have_value("11:11")
+    await page.keyboard.press("Escape")
+
+    # Its other buttons need no time in the fields.
+    await first.click()
     await form.locator("[name=date]").fill("")
     await form.locator("[formaction$='/slot']").click()
     await expect(page.locator("[role=status].notice")).to_be_visible()

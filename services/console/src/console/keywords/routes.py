@@ -31,8 +31,6 @@ NAVIGATION: Final = (NavigationEntry("keywords", "/b/{brand}/keywords", 20),)
 _MOST_LETTERS: Final = 20
 _TOPICS: Final = 24
 """Keywords that the form suggests."""
-_MAX_BEFORE: Final = 500
-"""Newest keywords of the brand that are not suggested again."""
 _GONE: Final = {HTTPStatus.NOT_FOUND, HTTPStatus.GONE}
 _MAY_CANCEL: Final = frozenset({"waiting", "running", "stuck"})
 UNDO: Final = {**mass.UNDO, **cycles.UNDO, **subjects.UNDO}
@@ -139,7 +137,7 @@ async def _form(
     parts = await viewer.gather(
         topics=viewer.research.list_topics(brand, limit=_TOPICS),
         documents=viewer.research.list_documents(brand, state="waiting", limit=1),
-        before=viewer.orchestrator.list_keyword_spellings(brand, limit=_MAX_BEFORE),
+        before=viewer.orchestrator.list_keyword_spellings(brand),
     )
     return page(
         request,

@@ -69,7 +69,7 @@ CYCLE_ID: Final = f"{CATALOGUE.system}.cycle_id"
 LARGER_BODIES: Final = {"/v1/brands/{slug}/research": 12_500_000}
 """10,000 keywords of 200 characters, each written as a JSON escape, come to 12.1 MB."""
 
-MAX_SPELLINGS: Final = 1_000
+MAX_SPELLINGS: Final = 500
 _AFTER_KEYWORD: Final = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\.[0-9]{1,9}$"
 
 IdempotencyKey = Annotated[str | None, Header(description=DESCRIPTION, examples=["campaign-2026-07"])]
@@ -269,14 +269,15 @@ def _watching(database: Database) -> APIRouter:
     async def list_keyword_spellings(
         caller: MayRead,
         slug: Slug,
-        limit: Annotated[int, Query(description="Spellings at most.", ge=1, le=MAX_SPELLINGS)] = DEFAULT_PAGE,
     ) -> KeywordSpellings:
-        """A brand's newest keywords, in any state, by their spelling alone."""
+        """A brand's newest keywords, in any state, by their spelling alone; 500 at most."""
         checked = seen_slug(slug, caller)
         async with database.connection() as connection:
             if await find_brand(connection, checked) is None:
                 raise UnknownBrandError(slug)
-            return KeywordSpellings(spellings=tuple(await newest_spellings(connection, checked, limit)))
+            return KeywordSpellings(
+                spellings=tuple(await newest_spellings(connection, checked, MAX_SPELLINGS))
+            )
 
     @routes.get("/cycles/{cycle_id}/keywords", summary="List the keywords of a cycle", responses=UNKNOWN)
     async def list_cycle_keywords(
