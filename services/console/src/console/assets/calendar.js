@@ -6,7 +6,10 @@
     const form = mover.querySelector("form"), { move, verbs, once, version, from, clock } = entry.dataset;
     mover.dataset.entry = entry.id;
     mover.querySelector("h4").textContent = entry.querySelector(".what")?.textContent ?? "";
-    for (const [name, value] of Object.entries({ once, version: version ?? "", date: from, time: clock })) form.elements[name].value = value;
+    for (const [name, value] of Object.entries({ once, version: version ?? "", date: from, time: clock })) {
+      // As if it came so: only what is typed keeps live updates back.
+      form.elements[name].defaultValue = form.elements[name].value = value;
+    }
     form.action = `${form.dataset.paths}${move}/move`;
     for (const button of form.querySelectorAll("[data-verb]")) {
       button.hidden = !verbs.split(" ").includes(button.dataset.verb);

@@ -33,7 +33,7 @@
     for (const each of part.querySelectorAll("details")) opened.set(each, each.open);
   };
   // The id of a form differs in every answer, and says nothing.
-  const plain = (text) => text.replace(/name="once" value="[^"]*"/g, "");
+  const plain = (text) => text.replace(/(name="once" value|data-once)="[^"]*"/g, "");
   const isTyped = (field) => {
     if (field.type === "hidden") return false;
     if (field.tagName === "SELECT") return [...field.options].some((each) => each.selected !== each.defaultSelected) && field.selectedIndex > 0;
