@@ -5,9 +5,10 @@
 
 import gzip
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from time import monotonic
 from typing import Final, Self
 from uuid import UUID
 
@@ -74,23 +75,39 @@ MOST_BYTES: Final = 16_000_000
 """About two thousand articles."""
 _BYTES_BESIDE: Final = 2_000
 """Approximate overhead of an entry: its key, its version and the objects themselves."""
+KEPT_SECONDS: Final = 600.0
+"""How long an answer that nobody asks for is kept: those of an erased brand, or of a crawler's walk, are not needed again."""
+
+
+@dataclass(slots=True)
+class _Entry:
+    version: Hashable
+    answer: CachedAnswer
+    used_at: float
 
 
 class PageCache:
-    """The most recently used answers, up to `most_bytes`; one version of a page at a time."""
+    """The answers of the last minutes, most recently used last, up to `most_bytes`; one version of a page at a time.
 
-    def __init__(self, *, most_bytes: int = MOST_BYTES) -> None:
+    Args:
+        most_bytes: approximate size of all answers together.
+        now: seconds of a clock that only goes forward.
+    """
+
+    def __init__(self, *, most_bytes: int = MOST_BYTES, now: Callable[[], float] = monotonic) -> None:
         self._most_bytes = most_bytes
+        self._now = now
         self._bytes = 0
-        self._answers: OrderedDict[Hashable, tuple[Hashable, CachedAnswer]] = OrderedDict()
+        self._entries: OrderedDict[Hashable, _Entry] = OrderedDict()
 
     def get(self, place: Hashable, version: Hashable) -> CachedAnswer | None:
         """The stored answer, if it was made from this version; else None."""
-        known = self._answers.get(place)
-        if known is None or known[0] != version:
+        known = self._entries.get(place)
+        if known is None or known.version != version:
             return None
-        self._answers.move_to_end(place)
-        return known[1]
+        known.used_at = self._now()
+        self._entries.move_to_end(place)
+        return known.answer
 
     def put(self, place: Hashable, version: Hashable, answer: CachedAnswer) -> None:
         """Stores an answer.
@@ -101,14 +118,18 @@ class PageCache:
         size = _size(answer)
         if size > self._most_bytes:
             return
-        self._answers[place] = version, answer
+        now = self._now()
+        self._entries[place] = _Entry(version, answer, now)
         self._bytes += size
-        while self._bytes > self._most_bytes:
-            self.drop(next(iter(self._answers)))
+        while self._bytes > self._most_bytes or self._used_first_at() < now - KEPT_SECONDS:
+            self.drop(next(iter(self._entries)))
 
     def drop(self, place: Hashable) -> None:
-        if (known := self._answers.pop(place, None)) is not None:
-            self._bytes -= _size(known[1])
+        if (known := self._entries.pop(place, None)) is not None:
+            self._bytes -= _size(known.answer)
+
+    def _used_first_at(self) -> float:
+        return next(iter(self._entries.values())).used_at
 
 
 def _size(answer: CachedAnswer) -> int:

@@ -25,7 +25,7 @@ from publisher.domain import BrandSlug, Logo, SiteSettings
 from publisher.erasure import erase
 from publisher.http_api import create_app
 from publisher.logos import store as kept_logos
-from publisher.page_cache import CachedAnswer, PageCache
+from publisher.page_cache import KEPT_SECONDS, CachedAnswer, PageCache
 from publisher.rendering import Renderer
 from publisher.site_settings import store as site_settings
 from publisher.store import RenderedArticle
@@ -358,6 +358,18 @@ def test_no_more_is_kept_than_there_is_room_for_and_what_was_asked_for_last_stay
     huge = answer("".join(str(uuid4()) for _ in range(2_000)))
     cache.put("c", 2, huge)
     assert (cache.get("c", 1), cache.get("c", 2)) == (None, None)
+
+
+def test_what_nobody_asked_for_lately_makes_room() -> None:
+    clock = [0.0]
+    cache = PageCache(now=lambda: clock[0])
+    for place in "abc":
+        cache.put(place, 1, answer("short"))
+    clock[0] = KEPT_SECONDS
+    assert cache.get("b", 1) is not None
+    clock[0] += 1
+    cache.put("d", 1, answer("short"))
+    assert [cache.get(place, 1) is not None for place in "abcd"] == [False, True, False, True]
 
 
 def test_what_is_small_is_not_packed() -> None:
