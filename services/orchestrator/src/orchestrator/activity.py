@@ -87,7 +87,7 @@ async def activity(
         with page as (
             select b.* from brands as b where b.slug > $1 and {named} order by b.slug limit $3
         ), of_page as materialized (
-            select c.cycle_id, c.brand_slug from cycles as c where c.brand_slug in (select slug from page)
+            select c.cycle_id, c.brand_slug, c.ended_at from cycles as c where c.brand_slug in (select slug from page)
         ), promoted as (
             select c.brand_slug, count(*) as posts, min(k.moved_at) as since
             from keywords as k join of_page as c using (cycle_id) where {POSTS_WAIT} group by c.brand_slug
@@ -96,7 +96,10 @@ async def activity(
                    coalesce(sum((select count(*) from jsonb_array_elements(k.posts) as post where post ->> 'url' is not null)), 0) as posts,
                    count(*) filter (where k.state = 'refused') as refused, count(*) filter (where k.state = 'failed') as failed
             from keywords as k join of_page as c using (cycle_id)
-            where $4::timestamptz is not null and k.moved_at >= $4 and k.moved_at <= 'infinity' group by c.brand_slug
+            where $4::timestamptz is not null and k.moved_at >= $4 and k.moved_at <= 'infinity'
+              -- With each result the end of its cycle is set anew, so that a cycle that ended before has none since.
+              and (c.ended_at is null or c.ended_at >= $4)
+            group by c.brand_slug
         )
         select b.slug as brand_slug, b.name, waiting.drafts as drafts_waiting, coalesce(p.posts, 0) as posts_waiting,
                least(waiting.since, p.since) as waiting_since, {HELD_UP_SINCE} is not null as held_up,

@@ -113,3 +113,59 @@ async def test_posts_that_wait_are_counted_without_a_look_at_other_keywords(
     assert {each["waiting_since"] for each in found} == {oldest}
     assert ("Index Only Scan", "keywords_with_waiting_posts_since") in explained.scans
     assert explained.rows_read < 20, explained.scans
+
+
+async def test_results_of_a_week_are_counted_without_a_look_at_cycles_that_ended_before(
+    orchestrator_database: Database, orchestrator_url: str, database_roles: Roles, api: httpx.AsyncClient
+) -> None:
+    await brand_with_keywords(api, "acme", ["tea", "coffee"])
+    async with orchestrator_database.connection() as connection:
+        await connection.execute(
+            """
+            insert into cycles select (jsonb_populate_record(c, jsonb_build_object(
+                'cycle_id', gen_random_uuid(), 'correlation_id', 'former ' || n, 'idempotency_key', 'former ' || n, 'queued', 0,
+                'awaiting_research', 0))).* from cycles as c, generate_series(1, 500) as n
+            """
+        )
+        await connection.execute(
+            """
+            insert into keywords (cycle_id, position, keyword, state, moved_at)
+            select cycle_id, n, 'milk ' || n, 'failed', now() - interval '30 days'
+            from cycles, generate_series(1, 3) as n where correlation_id like 'former %'
+            """
+        )
+        # Many other brands with a short cycle each, in which much has happened since.
+        await connection.execute(
+            """
+            with others as (
+                insert into brands select (jsonb_populate_record(b, jsonb_build_object('slug', 'other-' || n))).*
+                from brands as b, generate_series(1, 300) as n returning slug
+            )
+            insert into cycles select (jsonb_populate_record(c, jsonb_build_object(
+                'cycle_id', gen_random_uuid(), 'brand_slug', slug, 'correlation_id', slug, 'idempotency_key', slug, 'queued', 0,
+                'awaiting_research', 0))).* from cycles as c, others where c.correlation_id not like 'former %'
+            """
+        )
+        await connection.execute(
+            """
+            insert into keywords (cycle_id, position, keyword, state)
+            select cycle_id, n, 'milk ' || n, 'failed' from cycles, generate_series(1, 10) as n where brand_slug like 'other-%'
+            """
+        )
+        await connection.execute(
+            "update cycles set ended_at = now() - interval '30 days' where correlation_id like 'former %'"
+        )
+        await connection.execute("update keywords set state = 'failed' where keyword = 'tea'")
+        owner = await asyncpg.connect(database_roles.owner(orchestrator_url))
+        for table in ("keywords", "cycles", "brands"):
+            await owner.execute(f"vacuum analyze {table}")
+        await owner.close()
+        await connection.execute("set enable_seqscan = off")
+        # The plan for any time, which PostgreSQL keeps for a statement that is sent often.
+        await connection.execute("set plan_cache_mode = force_generic_plan")
+        explained: Any = ExplainedConnection(connection)
+        since = await connection.fetchval("select now() - interval '7 days'")
+        (acme,) = await read_activity(explained, slugs={"acme"}, after="", limit=10, since=since)
+    assert acme["recently"] == {"published": 0, "posts": 0, "refused": 0, "failed": 1}
+    # Each cycle, and the keywords of one.
+    assert explained.rows_read + explained.entries_read < 501 + 50, explained.scans
