@@ -97,7 +97,7 @@ async def activity(
                    count(*) filter (where k.state = 'refused') as refused, count(*) filter (where k.state = 'failed') as failed
             from keywords as k join of_page as c using (cycle_id)
             where $4::timestamptz is not null and k.moved_at >= $4 and k.moved_at <= 'infinity'
-              -- With each result the end of its cycle is set anew, so that a cycle that ended before has none since.
+              -- A result that changes a state or adds a post sets the end of its cycle anew (migration 0104).
               and (c.ended_at is null or c.ended_at >= $4)
             group by c.brand_slug
         )
